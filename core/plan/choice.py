@@ -1,0 +1,51 @@
+"""What the user chose: the only thing that sliders change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+
+class Engine(StrEnum):
+    LLAMA_SERVER = "llama-server"
+    LLAMA_CLI = "llama-cli"
+    OLLAMA = "ollama"
+    LM_STUDIO = "lm-studio"
+    IK_LLAMA = "ik-llama"
+    VLLM = "vllm"
+
+
+class FlashAttention(StrEnum):
+    ON = "on"
+    OFF = "off"
+    AUTO = "auto"
+
+
+CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
+GpuLayers: TypeAlias = int | Literal["all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Options by the names of the command line; None takes the default of engine and model.
+
+    ``context`` and ``depth`` are tokens. ``requantize`` is an ftype name ("Q4_K_M") or None for the
+    file as it is. ``cpu_moe`` keeps the experts of so many first layers in RAM.
+    """
+
+    context: int | None = None
+    depth: int | None = None
+    cache_k: str = "f16"
+    cache_v: str = "f16"
+    flash_attention: FlashAttention = FlashAttention.AUTO
+    ubatch: int | None = None
+    batch: int | None = None
+    slots: int | None = None
+    unified_cache: bool | None = None
+    swa_full: bool = False
+    engine: Engine = Engine.LLAMA_SERVER
+    requantize: str | None = None
+    gpu_layers: GpuLayers = "all"
+    cpu_moe: int = 0
+    backend: str | None = None

@@ -1,0 +1,33 @@
+"""What went wrong, as a value: what happened, where, and what to do about it.
+
+Core never shows a problem and the window never invents one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    NOTE = "note"  # worth knowing; every figure stands
+    WARNING = "warning"  # some figures are bounds or missing
+    ERROR = "error"  # the file or the request could not be used
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that happened.
+
+    ``code`` is a stable word for programs ("truncated"). ``message`` says what happened, in one
+    or two plain sentences without a line break. ``advice`` says what to do. ``where`` is a path or
+    a name, ``offset`` the byte in that file, ``missing_bytes`` what a truncated file lacks.
+    """
+
+    code: str
+    message: str
+    severity: Severity = Severity.ERROR
+    advice: str = ""
+    where: str = ""
+    offset: int | None = None
+    missing_bytes: int | None = None

@@ -1,0 +1,139 @@
+"""Bytes, GB and GiB, tokens and rates: the only place where a value becomes text.
+
+Inside the program bytes are whole bytes and rates are per second. GB is 10^9, GiB is 2^30; one
+text never mixes them.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+
+class UnitSystem(StrEnum):
+    """Which of the two families of byte units the reader wants to see."""
+
+    GIB = "GiB"
+    GB = "GB"
+
+
+_STEPS: dict[UnitSystem, tuple[tuple[str, int], ...]] = {
+    UnitSystem.GIB: (("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)),
+    UnitSystem.GB: (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)),
+}
+_FACTORS = {
+    "": 1,
+    "b": 1,
+    "k": 10**3,
+    "kb": 10**3,
+    "m": 10**6,
+    "mb": 10**6,
+    "g": 10**9,
+    "gb": 10**9,
+    "t": 10**12,
+    "tb": 10**12,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+    "tib": 2**40,
+}
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)")
+
+
+def format_bytes(count: int, system: UnitSystem = UnitSystem.GIB) -> str:
+    """Three significant digits and the fitting unit: "4.58 GiB", "131 KiB", "-1.10 GiB", "12 B".
+
+    A value just under a step is shown in the larger unit rather than as "1024 MiB".
+    """
+    sign = "-" if count < 0 else ""
+    size = abs(count)
+    for name, step in _STEPS[system]:
+        if round(size / step, 2) >= 1:
+            return f"{sign}{_three_digits(size / step)} {name}"
+    return f"{sign}{size} B"
+
+
+def format_bytes_in(count: int, unit: str, digits: int = 2) -> str:
+    """The number alone, in a named unit ("GiB", "MB"): for columns that share one unit."""
+    return f"{count / _FACTORS[unit.lower()]:,.{digits}f}"
+
+
+def format_exact_bytes(count: int) -> str:
+    """Every byte, grouped by thousands: "21,718,480,960 B"."""
+    return f"{count:,} B"
+
+
+def format_bandwidth(bytes_per_second: float) -> str:
+    """Bandwidth is quoted in GB/s (10^9) by everybody, whatever the unit of sizes."""
+    value = bytes_per_second / 1e9
+    return f"{value:,.0f} GB/s" if value >= 99.5 else f"{value:.1f} GB/s"
+
+
+def format_rate(tokens_per_second: float) -> str:
+    """Tokens per second: "70 tok/s", "8.4 tok/s", "0.52 tok/s"."""
+    if tokens_per_second >= 99.5:
+        return f"{tokens_per_second:,.0f} tok/s"
+    return f"{_three_digits(tokens_per_second)} tok/s"
+
+
+def format_count(count: int) -> str:
+    """A count of parameters in the field's words: "35.5 B", "494 M", "1.77 M", "640"."""
+    for name, step in (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3)):
+        if round(count / step, 2) >= 1:
+            return f"{_three_digits(count / step)} {name}"
+    return str(count)
+
+
+def format_tokens(count: int) -> str:
+    """An exact number of tokens, grouped: "262,144"."""
+    return f"{count:,}"
+
+
+def format_share(share: float) -> str:
+    """A share of one as per cent: "72 %", "0.4 %", "<0.1 %"."""
+    per_cent = 100 * share
+    if 0 < per_cent < 0.1:
+        return "<0.1 %"
+    return f"{per_cent:.1f} %" if per_cent < 9.95 else f"{per_cent:.0f} %"
+
+
+def format_seconds(seconds: float) -> str:
+    """A duration: "16 ms", "2.4 s", "1 min 10 s", "2 h 5 min"."""
+    if seconds < 1:
+        return f"{_three_digits(seconds * 1000)} ms"
+    if seconds < 59.95:
+        return f"{_three_digits(seconds)} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def parse_bytes(text: str, default_unit: str = "b") -> int:
+    """Bytes from "24 GB", "24GiB", "512 MiB"; a bare number is in ``default_unit``.
+
+    A bare K, M, G or T is a power of ten. Raises ValueError with a sentence.
+    """
+    match = _QUANTITY.fullmatch(text.strip().lower().replace(",", ""))
+    unit = match.group(2) or default_unit.lower() if match else ""
+    if match is None or unit not in _FACTORS:
+        raise ValueError(f"{text!r} is no size; write it like 24 GB or 24 GiB")
+    return round(float(match.group(1)) * _FACTORS[unit])
+
+
+def parse_bandwidth(text: str) -> float:
+    """Bytes per second from "936", "936 GB/s" or "51.2 GiB/s"; a bare number is GB/s.
+
+    Raises ValueError with a sentence.
+    """
+    try:
+        return float(parse_bytes(text.strip().removesuffix("/s"), "GB"))
+    except ValueError:
+        raise ValueError(f"{text!r} is no bandwidth; write it like 936 GB/s") from None
+
+
+def _three_digits(value: float) -> str:
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"

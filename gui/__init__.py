@@ -1,0 +1,1 @@
+"""The window. It draws plans and changes choices; it computes nothing of its own."""
