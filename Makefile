@@ -1,0 +1,35 @@
+# make run [FILE=model.gguf]   open the window        make test    every check and test
+# make bench                   print the benchmarks   make clean   forget the environment
+PYTHON ?= python3
+VENV ?= .venv
+python := $(VENV)/bin/python
+
+.PHONY: run test lint bench screenshot clean
+
+run: $(VENV)/.run
+	@$(VENV)/bin/weighbridge $(if $(FILE),"$(FILE)")
+
+test: lint
+	QT_QPA_PLATFORM=offscreen $(python) -m pytest -n 2 --dist loadgroup -q
+
+lint: $(VENV)/.test
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+bench: $(VENV)/.test
+	QT_QPA_PLATFORM=offscreen $(python) -m bench
+
+$(VENV)/.run: pyproject.toml constraints.txt packaging/linux/prepare.sh
+	@sh packaging/linux/prepare.sh "$(PYTHON)"
+	@test -x $(python) || $(PYTHON) -m venv $(VENV)
+	$(python) -m pip install -q -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.run
+	$(python) -m pip install -q -c constraints.txt -e '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build *.egg-info
