@@ -1,0 +1,243 @@
+"""The one mutable state of the window: a model, a machine, a choice, and the plan they make.
+
+Panels read properties and listen to signals; they change nothing but through the methods here.
+When a signal is emitted every property is already up to date, the plan included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from time import monotonic
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
+from core import plan as core_plan
+from core.machine.machine import Backend, Device, DeviceKind, Machine
+from core.model.model import Model
+from core.plan.choice import Choice
+from core.plan.plan import Plan
+from core.provenance import Number, Rank, Source, Unit
+from core.units import UnitSystem
+
+Resolve: TypeAlias = Callable[[Model, Machine, Choice], Plan]
+
+# Changes of one field that follow each other this closely are one step to undo (arrow keys held).
+MERGE_SECONDS = 1.0
+
+_SOURCE = Source(Rank.REPORTED, "this computer")
+_NOTE = "still looking at this computer"
+
+# What stands in for this computer until it has been looked at: every figure is unknown.
+LOOKING = Machine(
+    id="this",
+    name="This computer",
+    devices=(
+        Device(
+            name="RAM",
+            kind=DeviceKind.HOST,
+            backend=Backend.CPU,
+            memory=Number(None, Unit.BYTES, _SOURCE, note=_NOTE),
+            used=Number(None, Unit.BYTES, _SOURCE, note=_NOTE),
+            bandwidth=Number(None, Unit.BYTES_PER_SECOND, _SOURCE, note=_NOTE),
+        ),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class _State:
+    """What undo covers. ``machine`` is None for this computer, whatever detection says of it."""
+
+    machine: Machine | None = None
+    choice: Choice = Choice()
+
+
+_MERGE_IDS = {
+    name: number for number, name in enumerate([f.name for f in fields(Choice)] + ["machine"])
+}
+_WORDS = {
+    "cache_k": "K cache type",
+    "cache_v": "V cache type",
+    "requantize": "quantization",
+    "gpu_layers": "GPU layers",
+    "cpu_moe": "experts in RAM",
+    "swa_full": "full window cache",
+}
+
+
+class Document(QObject):
+    """The state that all panels share.
+
+    ``resolve`` makes the plan; tests pass their own where the plan itself is not the subject.
+    """
+
+    model_changed = Signal()
+    machine_changed = Signal()
+    plan_changed = Signal()  # also after every change of model, machine or choice
+    units_changed = Signal()
+
+    def __init__(self, resolve: Resolve | None = None, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._resolve: Resolve = resolve or core_plan.resolve
+        self._model: Model | None = None
+        self._this_computer: Machine | None = None
+        self._state = _State()
+        self._plan: Plan | None = None
+        self._units = UnitSystem.GIB
+        self._held = False
+        self._merge_until = 0.0
+        self._undo_stack = QUndoStack(self)
+
+    @property
+    def model(self) -> Model | None:
+        """The open model."""
+        return self._model
+
+    @property
+    def machine(self) -> Machine:
+        """The machine that the plan is for; `LOOKING` until this computer has been looked at."""
+        return self._state.machine or self._this_computer or LOOKING
+
+    @property
+    def this_computer(self) -> Machine | None:
+        """This computer as detected, whichever machine is chosen; None while looking."""
+        return self._this_computer
+
+    @property
+    def choice(self) -> Choice:
+        """What the user chose."""
+        return self._state.choice
+
+    @property
+    def plan(self) -> Plan | None:
+        """The plan of the open model; None without one."""
+        return self._plan
+
+    @property
+    def units(self) -> UnitSystem:
+        """GiB or GB, for every size on the screen."""
+        return self._units
+
+    @property
+    def undo_stack(self) -> QUndoStack:
+        """Steps of choice and machine since the model was opened."""
+        return self._undo_stack
+
+    def choose(self, **changes: Any) -> None:
+        """Change fields of the choice (`Choice` names them), as one step to undo.
+
+        Changes of the same fields in quick succession, or between `begin_step` and `end_step`,
+        are one step.
+        """
+        self._push(replace(self._state, choice=replace(self.choice, **changes)), tuple(changes))
+
+    def set_machine(self, machine: Machine) -> None:
+        """Choose the machine to plan for; one whose id is "this" is this computer. Undoable."""
+        chosen = None if machine.id == "this" else machine
+        self._push(replace(self._state, machine=chosen), ("machine",))
+
+    def reset(self) -> None:
+        """Return every choice to its default; the machine stays. Undoable."""
+        self._push(replace(self._state, choice=Choice()), ())
+
+    def begin_step(self) -> None:
+        """A slider was pressed: what follows is one step until `end_step`."""
+        self._merge_until = 0.0
+        self._held = True
+
+    def end_step(self) -> None:
+        """A slider was released: the next change is a step of its own."""
+        self._held = False
+        self._merge_until = 0.0
+
+    def set_model(self, model: Model | None) -> None:
+        """Show another model, or none. What was chosen for the old model alone is dropped."""
+        choice = replace(self.choice, depth=None, requantize=None, gpu_layers="all", cpu_moe=0)
+        trained = model.shape.context_length if model else None
+        if choice.context is not None and (trained is None or choice.context > trained):
+            choice = replace(choice, context=None)
+        self._undo_stack.clear()
+        self.end_step()
+        self._model = model
+        self._state = replace(self._state, choice=choice)
+        self._make_plan()
+        self.model_changed.emit()
+        self.plan_changed.emit()
+
+    def set_this_computer(self, machine: Machine) -> None:
+        """Detection has answered."""
+        self._this_computer = machine
+        if self._state.machine is None:
+            self._make_plan()
+        self.machine_changed.emit()
+        if self._state.machine is None:
+            self.plan_changed.emit()
+
+    def set_units(self, units: UnitSystem) -> None:
+        """Show sizes in GiB or GB."""
+        if units != self._units:
+            self._units = units
+            self.units_changed.emit()
+
+    def _push(self, state: _State, names: tuple[str, ...]) -> None:
+        if state == self._state:
+            return
+        now = monotonic()
+        merge = self._held and self._merge_until > 0 or now < self._merge_until
+        self._merge_until = now + MERGE_SECONDS
+        self._undo_stack.push(_Step(self, self._state, state, names, merge))
+
+    def _restore(self, state: _State) -> None:
+        machine = self.machine
+        self._state = state
+        self._make_plan()
+        if self.machine is not machine:
+            self.machine_changed.emit()
+        self.plan_changed.emit()
+
+    def _make_plan(self) -> None:
+        self._plan = self._resolve(self._model, self.machine, self.choice) if self._model else None
+
+
+class _Step(QUndoCommand):
+    """From one state to another."""
+
+    def __init__(
+        self,
+        document: Document,
+        before: _State,
+        after: _State,
+        names: tuple[str, ...],
+        merge: bool,
+    ) -> None:
+        words = " and ".join(_WORDS.get(name, name.replace("_", " ")) for name in names)
+        super().__init__(words or "reset")
+        self._document = document
+        self._before = before
+        self._after = after
+        self._merge = merge
+        self._id = sum(1 << _MERGE_IDS[name] for name in names) or -1
+
+    def id(self) -> int:
+        """Qt merges steps of equal id: here, of the same fields. -1 never merges."""
+        return self._id
+
+    def mergeWith(self, other: QUndoCommand) -> bool:
+        """Take over a later change of the same fields that belongs to the same gesture."""
+        if not isinstance(other, _Step) or not other._merge:
+            return False
+        self._after = other._after
+        self.setObsolete(self._before == self._after)
+        return True
+
+    def redo(self) -> None:
+        """Go to the later state."""
+        self._document._restore(self._after)
+
+    def undo(self) -> None:
+        """Go back to the earlier state; what comes next is a step of its own."""
+        self._document.end_step()
+        self._document._restore(self._before)
