@@ -7,7 +7,7 @@ When a signal is emitted every property is already up to date, the plan included
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from time import monotonic
 from typing import Any, TypeAlias
 
@@ -52,7 +52,7 @@ class _State:
     """What undo covers. ``machine`` is None for this computer, whatever detection says of it."""
 
     machine: Machine | None = None
-    choice: Choice = Choice()
+    choice: Choice = field(default_factory=Choice)
 
 
 _MERGE_IDS = {
@@ -186,7 +186,7 @@ class Document(QObject):
         if state == self._state:
             return
         now = monotonic()
-        merge = self._held and self._merge_until > 0 or now < self._merge_until
+        merge = (self._held and self._merge_until > 0) or now < self._merge_until
         self._merge_until = now + MERGE_SECONDS
         self._undo_stack.push(_Step(self, self._state, state, names, merge))
 
