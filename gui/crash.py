@@ -1,0 +1,123 @@
+"""What happens when the program itself is wrong: it is written to a log and said in one sentence.
+
+Nobody gets a traceback in the face, and nothing is lost: exceptions of any thread, what Python
+cannot raise, Qt's own messages and hard crashes (faulthandler) all end in the same file.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import sys
+import threading
+import traceback
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from PySide6.QtCore import (
+    QMessageLogContext,
+    QObject,
+    QStandardPaths,
+    QtMsgType,
+    Signal,
+    qInstallMessageHandler,
+)
+
+# The log starts afresh beyond this; the former one is kept.
+_SIZE_LIMIT = 1_000_000
+# An error in a paint event comes back sixty times a second.
+_REPORT_LIMIT = 50
+
+_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
+
+
+def default_path() -> Path:
+    """Where this user's log lies on this system."""
+    folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.StateLocation)
+    return Path(folder) / "weighbridge.log"
+
+
+class CrashLog(QObject):
+    """Catches what nobody caught, from `install` until `remove`.
+
+    ``reported`` is emitted once for each different error, whatever thread it came from, with the
+    sentence for the user.
+    """
+
+    reported = Signal(str)
+
+    def __init__(self, path: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.path = path
+        self._seen: set[str] = set()
+        self._handler: logging.StreamHandler[Any] | None = None
+
+    def install(self) -> None:
+        """Take over the hooks. Where the log cannot be written, standard error is used."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and self.path.stat().st_size > _SIZE_LIMIT:
+                self.path.replace(self.path.with_suffix(".log.old"))
+            self._handler = logging.FileHandler(self.path, encoding="utf-8", errors="replace")
+            self.where = str(self.path)
+        except OSError:
+            self._handler = logging.StreamHandler()
+            self.where = "standard error"
+        self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        logging.getLogger().addHandler(self._handler)
+        faulthandler.enable(self._handler.stream)
+        self._hooks = (sys.excepthook, threading.excepthook, sys.unraisablehook)
+        sys.excepthook = self._exception
+        threading.excepthook = self._thread_exception
+        sys.unraisablehook = self._unraisable
+        self._qt_handler = qInstallMessageHandler(_qt_message)
+
+    def remove(self) -> None:
+        """Give the hooks back and close the log."""
+        if self._handler is None:
+            return
+        sys.excepthook, threading.excepthook, sys.unraisablehook = self._hooks
+        qInstallMessageHandler(self._qt_handler)
+        faulthandler.disable()
+        logging.getLogger().removeHandler(self._handler)
+        self._handler.close()
+        self._handler = None
+
+    def record(self, error: BaseException) -> None:
+        """Log an error that was caught at the last moment, and tell the user once."""
+        lines = traceback.format_exception(error)
+        place = "".join(lines[-3:])
+        if place in self._seen or len(self._seen) >= _REPORT_LIMIT:
+            return
+        self._seen.add(place)
+        logging.error("%s", "".join(lines))
+        self.reported.emit(
+            f"Something went wrong inside the program ({type(error).__name__}). "
+            f"What is shown may be out of date; the details are in {self.where}."
+        )
+
+    def _exception(
+        self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            return
+        self.record(error.with_traceback(trace))
+
+    def _thread_exception(self, args: threading.ExceptHookArgs) -> None:
+        if args.exc_value is not None:
+            self.record(args.exc_value)
+
+    def _unraisable(self, args: sys.UnraisableHookArgs) -> None:
+        if args.exc_value is not None:
+            self.record(args.exc_value)
+
+
+def _qt_message(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:
+    logging.log(_LEVELS.get(kind, logging.WARNING), "Qt: %s", message)

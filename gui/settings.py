@@ -1,0 +1,120 @@
+"""What the window remembers between starts: one small JSON file, typed and versioned.
+
+A file that cannot be understood is kept beside the new one and the defaults are used; a value
+of the wrong type costs only itself. Nothing here may stop the program from starting.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import tempfile
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
+
+from PySide6.QtCore import QStandardPaths
+
+from core.units import UnitSystem
+
+VERSION = 1
+RECENT_LIMIT = 10
+# No settings file of ours comes near this; one that does was not written by us.
+_SIZE_LIMIT = 1_000_000
+
+ThemeName: TypeAlias = Literal["system", "light", "dark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything remembered. ``geometry`` and ``splitter`` are Qt's own bytes in base64.
+
+    ``recent_files`` are absolute paths, the latest first.
+    """
+
+    units: UnitSystem = UnitSystem.GIB
+    theme: ThemeName = "system"
+    recent_files: tuple[str, ...] = ()
+    last_folder: str = ""
+    geometry: str = ""
+    splitter: str = ""
+
+    def with_recent(self, path: str) -> Settings:
+        """The same settings with this file first among the recent ones."""
+        others = [p for p in self.recent_files if p != path]
+        return replace(
+            self,
+            recent_files=(path, *others)[:RECENT_LIMIT],
+            last_folder=str(Path(path).parent),
+        )
+
+
+def default_path() -> Path:
+    """Where this user's settings lie on this system."""
+    folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.AppConfigLocation)
+    return Path(folder) / "settings.json"
+
+
+def load(path: Path) -> Settings:
+    """Read the settings; defaults where there are none. Never raises."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_SIZE_LIMIT + 1)
+    except FileNotFoundError:
+        return Settings()
+    except OSError as error:
+        logging.warning("settings could not be read: %s", error)
+        return Settings()
+    try:
+        if len(data) > _SIZE_LIMIT:
+            raise ValueError("far too long")
+        stored = json.loads(data)
+        if not isinstance(stored, dict) or stored.get("version") != VERSION:
+            raise ValueError("not a version that this program knows")
+    except (ValueError, RecursionError) as error:
+        logging.warning("settings were not understood (%s) and are kept as a copy", error)
+        with suppress(OSError):
+            path.replace(path.with_suffix(".json.kept"))
+        return Settings()
+    return _from_json(stored)
+
+
+def save(path: Path, settings: Settings) -> None:
+    """Write the settings whole or not at all. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps({"version": VERSION, **asdict(settings)}, indent=1)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except OSError:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def _from_json(stored: dict[str, Any]) -> Settings:
+    recent = stored.get("recent_files")
+    return Settings(
+        units=_one_of(stored.get("units"), tuple(UnitSystem), UnitSystem.GIB),
+        theme=_one_of(stored.get("theme"), get_args(ThemeName), "system"),
+        recent_files=tuple(p for p in recent if isinstance(p, str))[:RECENT_LIMIT]
+        if isinstance(recent, list)
+        else (),
+        last_folder=_text(stored.get("last_folder")),
+        geometry=_text(stored.get("geometry")),
+        splitter=_text(stored.get("splitter")),
+    )
+
+
+def _one_of(value: object, allowed: tuple[Any, ...], default: Any) -> Any:
+    return next((a for a in allowed if value == a), default)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,128 @@
+"""One function at a time off the GUI thread; only the latest call's answer counts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from threading import Event, Thread
+from time import monotonic
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+# Progress is passed on at most so often: more is not seen and costs the reader its time.
+_PROGRESS_SECONDS = 0.05
+
+
+class Handle:
+    """What a running function sees of its runner. Every method may be called from any thread."""
+
+    def __init__(self, emit_progress: Callable[[float], None]) -> None:
+        self._cancelled = Event()
+        self._emit_progress = emit_progress
+        self._next = 0.0
+
+    def cancelled(self) -> bool:
+        """Whether the answer is no longer wanted."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Say that the answer is no longer wanted."""
+        self._cancelled.set()
+
+    def progress(self, share: float) -> None:
+        """Say how far it is, 0 to 1."""
+        now = monotonic()
+        if now >= self._next and not self.cancelled():
+            self._next = now + _PROGRESS_SECONDS
+            self._emit_progress(share)
+
+
+Function: TypeAlias = Callable[[Handle], Any]
+
+
+class Runner(QObject):
+    """Runs a function in a thread of its own; the signals come in the thread of this object.
+
+    The thread is a daemon: a read that hangs on a dead network disk must not keep the program
+    from ending. An exception in it goes to ``sys.excepthook`` like any that nobody caught.
+    """
+
+    started = Signal()
+    progressed = Signal(float)
+    finished = Signal(object)  # the function's answer
+    ended = Signal()  # after finished, an exception or cancel: nothing runs any more
+
+    _answer = Signal(int, object, object)
+    _share = Signal(int, float)
+
+    def __init__(self, name: str, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._name = name
+        self._generation = 0
+        self._handle: Handle | None = None
+        self._threads: list[Thread] = []
+        self._answer.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._share.connect(self._deliver_progress, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def running(self) -> bool:
+        """Whether an answer is still awaited."""
+        return self._handle is not None
+
+    def start(self, function: Function) -> None:
+        """Run this function now; the answer to any earlier one is dropped."""
+        if self._handle is not None:
+            self._handle.cancel()
+        self._generation += 1
+        generation = self._generation
+        handle = Handle(lambda share: self._share.emit(generation, share))
+        self._handle = handle
+        thread = Thread(
+            target=self._run, args=(function, handle, generation), name=self._name, daemon=True
+        )
+        self._threads = [t for t in self._threads if t.is_alive()] + [thread]
+        self.started.emit()
+        thread.start()
+
+    def cancel(self) -> None:
+        """Drop the answer that is awaited, if any."""
+        if self._handle is None:
+            return
+        self._handle.cancel()
+        self._handle = None
+        self._generation += 1
+        self.ended.emit()
+
+    def stop(self, seconds: float = 2.0) -> bool:
+        """Cancel and wait until the threads have ended; False if one hangs in the system."""
+        self.cancel()
+        end = monotonic() + seconds
+        for thread in self._threads:
+            thread.join(max(0.0, end - monotonic()))
+        self._threads = [t for t in self._threads if t.is_alive()]
+        return not self._threads
+
+    def _run(self, function: Function, handle: Handle, generation: int) -> None:
+        answer: object = None
+        error: Exception | None = None
+        try:
+            answer = function(handle)
+        except Exception as caught:
+            error = caught
+        if not handle.cancelled():
+            self._answer.emit(generation, answer, error)
+
+    def _deliver_progress(self, generation: int, share: float) -> None:
+        if generation == self._generation:
+            self.progressed.emit(share)
+
+    def _deliver(self, generation: int, answer: object, error: Exception | None) -> None:
+        if generation != self._generation:
+            return
+        self._handle = None
+        if error is None:
+            self.finished.emit(answer)
+        else:
+            sys.excepthook(type(error), error, error.__traceback__)
+        self.ended.emit()
