@@ -1,0 +1,13 @@
+"""What holds for every test: no screen, one scale, the same fonts. Set before Qt is imported."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+os.environ["QT_SCALE_FACTOR"] = "1"
+os.environ.pop("QT_QPA_PLATFORMTHEME", None)
+os.environ.pop("QT_STYLE_OVERRIDE", None)
+if Path("/usr/share/fonts/truetype/dejavu").is_dir():
+    os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.conf")
