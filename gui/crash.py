@@ -13,7 +13,7 @@ import threading
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TextIO
 
 from PySide6.QtCore import (
     QMessageLogContext,
@@ -57,22 +57,26 @@ class CrashLog(QObject):
         super().__init__(parent)
         self.path = path
         self._seen: set[str] = set()
-        self._handler: logging.StreamHandler[Any] | None = None
+        self._where = str(path)
+        self._handler: logging.Handler | None = None
 
     def install(self) -> None:
         """Take over the hooks. Where the log cannot be written, standard error is used."""
+        stream: TextIO | None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             if self.path.exists() and self.path.stat().st_size > _SIZE_LIMIT:
                 self.path.replace(self.path.with_suffix(".log.old"))
-            self._handler = logging.FileHandler(self.path, encoding="utf-8", errors="replace")
-            self.where = str(self.path)
+            stream = self.path.open("a", encoding="utf-8", errors="backslashreplace")
         except OSError:
-            self._handler = logging.StreamHandler()
-            self.where = "standard error"
+            stream = sys.stderr  # None in a Windows program without a console
+            self._where = "standard error"
+        self._handler = logging.StreamHandler(stream) if stream else logging.NullHandler()
         self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         logging.getLogger().addHandler(self._handler)
-        faulthandler.enable(self._handler.stream)
+        if stream:
+            faulthandler.enable(stream)
+        self._stream = stream
         self._hooks = (sys.excepthook, threading.excepthook, sys.unraisablehook)
         sys.excepthook = self._exception
         threading.excepthook = self._thread_exception
@@ -87,8 +91,9 @@ class CrashLog(QObject):
         qInstallMessageHandler(self._qt_handler)
         faulthandler.disable()
         logging.getLogger().removeHandler(self._handler)
-        self._handler.close()
         self._handler = None
+        if self._stream is not None and self._stream is not sys.stderr:
+            self._stream.close()
 
     def record(self, error: BaseException) -> None:
         """Log an error that was caught at the last moment, and tell the user once."""
@@ -100,7 +105,7 @@ class CrashLog(QObject):
         logging.error("%s", "".join(lines))
         self.reported.emit(
             f"Something went wrong inside the program ({type(error).__name__}). "
-            f"What is shown may be out of date; the details are in {self.where}."
+            f"What is shown may be out of date; the details are in {self._where}."
         )
 
     def _exception(
