@@ -1,0 +1,280 @@
+"""Light and dark: the palettes, and the colour, hatch and word of every thing that is drawn.
+
+Nothing on the screen is told by colour alone: a `Tone` always carries a pattern and a word. The
+program brings its own palettes, because Qt's own colour scheme switch does nothing where there is
+no platform theme. Which set of colours is in use is read from the application's palette, so there
+is no second place that could disagree with what is painted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from importlib.resources import files
+from typing import TypeAlias
+
+from PySide6.QtCore import QByteArray, QObject, QRect, QSize, Qt
+from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtWidgets import QApplication, QToolTip
+
+from core.model.model import Role
+from core.plan.plan import PartKind, Verdict
+from core.problems import Severity
+
+
+class ThemeMode(StrEnum):
+    SYSTEM = "system"
+    LIGHT = "light"
+    DARK = "dark"
+
+
+@dataclass(frozen=True, slots=True)
+class Tone:
+    """How one thing is drawn and what it is called. ``color`` is "#rrggbb"."""
+
+    color: str
+    pattern: Qt.BrushStyle
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a state is said: a colour, the name of an icon in resources/icons, and words."""
+
+    color: str
+    icon: str
+    word: str
+
+
+Toned: TypeAlias = PartKind | Role
+
+
+@dataclass(frozen=True, slots=True)
+class Colors:
+    """Everything that is drawn, in one theme. Colours are "#rrggbb"; contrast is WCAG AA."""
+
+    dark: bool
+    window: str
+    base: str
+    raised: str
+    text: str
+    muted: str
+    line: str
+    accent: str
+    on_accent: str
+    good: str
+    warn: str
+    bad: str
+    parts: Mapping[PartKind, Tone]
+    roles: Mapping[Role, Tone]
+
+    def tone(self, key: Toned | None) -> Tone:
+        """The tone of a memory part or a role; the plain accent for None."""
+        if key is None:
+            return Tone(self.accent, Qt.BrushStyle.SolidPattern, "")
+        return self.parts[key] if isinstance(key, PartKind) else self.roles[key]
+
+    def verdict(self, verdict: Verdict) -> Mark:
+        """How a verdict is said."""
+        color = {
+            Verdict.FITS: self.good,
+            Verdict.TIGHT: self.warn,
+            Verdict.DOES_NOT_FIT: self.bad,
+            Verdict.UNKNOWN: self.muted,
+        }[verdict]
+        return Mark(color, verdict.value, _VERDICT_WORDS[verdict])
+
+    def severity(self, severity: Severity) -> Mark:
+        """How the severity of a problem is said."""
+        color = {Severity.NOTE: self.accent, Severity.WARNING: self.warn, Severity.ERROR: self.bad}
+        return Mark(color[severity], severity.value, severity.value.capitalize())
+
+
+_VERDICT_WORDS = {
+    Verdict.FITS: "fits",
+    Verdict.TIGHT: "fits, but tight",
+    Verdict.DOES_NOT_FIT: "does not fit",
+    Verdict.UNKNOWN: "not known",
+}
+
+# Hue, light colour, dark colour. Neighbours in a bar differ in lightness and pattern as well.
+_BLUE = ("#2066b0", "#6aaef0")
+_ORANGE = ("#b4540a", "#f0a050")
+_TEAL = ("#0b7a6c", "#4fc4b0")
+_VIOLET = ("#7a4fc0", "#b79af2")
+_PINK = ("#b02f6c", "#f08bb4")
+_GREEN = ("#3d7a1e", "#93cc6a")
+_BROWN = ("#80613c", "#c9a77c")
+_OLIVE = ("#6e6a12", "#cbc558")
+_GREY = ("#69727d", "#98a2ae")
+_SLATE = ("#47566b", "#b5c3d6")
+
+_P = Qt.BrushStyle
+_PARTS: dict[PartKind, tuple[tuple[str, str], Qt.BrushStyle, str]] = {
+    PartKind.OTHERS: (_GREY, _P.Dense5Pattern, "system and others"),
+    PartKind.WEIGHTS: (_BLUE, _P.SolidPattern, "weights"),
+    PartKind.CACHE: (_ORANGE, _P.BDiagPattern, "KV cache"),
+    PartKind.STATE: (_TEAL, _P.VerPattern, "recurrent state"),
+    PartKind.COMPUTE: (_VIOLET, _P.FDiagPattern, "compute buffers"),
+    PartKind.OUTPUT: (_PINK, _P.HorPattern, "output buffer"),
+    PartKind.PROJECTOR: (_OLIVE, _P.CrossPattern, "projector"),
+    PartKind.DRAFT: (_GREEN, _P.DiagCrossPattern, "draft model"),
+    PartKind.OVERHEAD: (_BROWN, _P.Dense6Pattern, "runtime overhead"),
+}
+_ROLES: dict[Role, tuple[tuple[str, str], Qt.BrushStyle]] = {
+    Role.EMBEDDING: (_GREY, _P.BDiagPattern),
+    Role.LAYER_EMBEDDING: (_GREY, _P.FDiagPattern),
+    Role.ATTENTION: (_ORANGE, _P.SolidPattern),
+    Role.RECURRENT: (_TEAL, _P.VerPattern),
+    Role.FEED_FORWARD: (_BLUE, _P.SolidPattern),
+    Role.EXPERTS: (_BLUE, _P.BDiagPattern),
+    Role.SHARED_EXPERTS: (_BLUE, _P.FDiagPattern),
+    Role.ROUTER: (_OLIVE, _P.HorPattern),
+    Role.NORMS: (_SLATE, _P.CrossPattern),
+    Role.HEAD: (_VIOLET, _P.SolidPattern),
+    Role.DRAFT: (_GREEN, _P.DiagCrossPattern),
+    Role.VISION: (_PINK, _P.VerPattern),
+    Role.OTHER: (_BROWN, _P.Dense6Pattern),
+}
+
+
+def _tones(dark: bool) -> tuple[dict[PartKind, Tone], dict[Role, Tone]]:
+    parts = {k: Tone(hue[dark], pattern, word) for k, (hue, pattern, word) in _PARTS.items()}
+    roles = {k: Tone(hue[dark], pattern, k.value) for k, (hue, pattern) in _ROLES.items()}
+    return parts, roles
+
+
+_LIGHT_PARTS, _LIGHT_ROLES = _tones(dark=False)
+_DARK_PARTS, _DARK_ROLES = _tones(dark=True)
+
+LIGHT = Colors(
+    dark=False,
+    window="#f4f5f7",
+    base="#ffffff",
+    raised="#ebedf0",
+    text="#1c2128",
+    muted="#58626e",
+    line="#cdd2d8",
+    accent="#1a62b3",
+    on_accent="#ffffff",
+    good="#1a7034",
+    warn="#885200",
+    bad="#b3261e",
+    parts=_LIGHT_PARTS,
+    roles=_LIGHT_ROLES,
+)
+DARK = Colors(
+    dark=True,
+    window="#20242a",
+    base="#181b20",
+    raised="#2b3038",
+    text="#e4e7eb",
+    muted="#a4adb8",
+    line="#434b56",
+    accent="#76b5f5",
+    on_accent="#10151b",
+    good="#69c982",
+    warn="#e3b04b",
+    bad="#ff8a80",
+    parts=_DARK_PARTS,
+    roles=_DARK_ROLES,
+)
+
+
+def colors() -> Colors:
+    """The colours in use now, by the application's palette."""
+    return DARK if QApplication.palette().window().color().lightness() < 128 else LIGHT
+
+
+def palette(c: Colors) -> QPalette:
+    """The Qt palette of one theme. Muted text is the role PlaceholderText, hairlines are Mid."""
+    role = QPalette.ColorRole
+    made = QPalette(QColor(c.raised), QColor(c.window))
+    for name, color in {
+        role.Window: c.window,
+        role.WindowText: c.text,
+        role.Base: c.base,
+        role.AlternateBase: c.window,
+        role.Text: c.text,
+        role.PlaceholderText: c.muted,
+        role.Button: c.raised,
+        role.ButtonText: c.text,
+        role.BrightText: c.bad,
+        role.ToolTipBase: c.base,
+        role.ToolTipText: c.text,
+        role.Highlight: c.accent,
+        role.HighlightedText: c.on_accent,
+        role.Accent: c.accent,
+        role.Link: c.accent,
+        role.LinkVisited: c.accent,
+        role.Mid: c.line,
+    }.items():
+        made.setColor(name, QColor(color))
+    for name in (role.WindowText, role.Text, role.ButtonText, role.HighlightedText):
+        made.setColor(QPalette.ColorGroup.Disabled, name, QColor(c.muted))
+    made.setColor(QPalette.ColorGroup.Disabled, role.Highlight, QColor(c.line))
+    return made
+
+
+class Theme(QObject):
+    """Keeps the application in the theme that was chosen, following the system where asked to."""
+
+    def __init__(self, app: QApplication, mode: ThemeMode = ThemeMode.SYSTEM) -> None:
+        super().__init__(app)
+        self._app = app
+        self._mode = mode
+        app.setStyle("Fusion")
+        app.styleHints().colorSchemeChanged.connect(self._apply)
+        self.set_mode(mode)
+
+    @property
+    def mode(self) -> ThemeMode:
+        """What was chosen."""
+        return self._mode
+
+    def set_mode(self, mode: ThemeMode) -> None:
+        """Choose a theme; everything on the screen is repainted in it."""
+        self._mode = mode
+        # The hint gives native title bars and dialogs the same scheme where it is taken.
+        self._app.styleHints().setColorScheme(
+            {
+                ThemeMode.SYSTEM: Qt.ColorScheme.Unknown,
+                ThemeMode.LIGHT: Qt.ColorScheme.Light,
+                ThemeMode.DARK: Qt.ColorScheme.Dark,
+            }[mode]
+        )
+        self._apply()
+
+    def _apply(self) -> None:
+        system_dark = self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark
+        dark = self._mode is ThemeMode.DARK or (self._mode is ThemeMode.SYSTEM and system_dark)
+        made = palette(DARK if dark else LIGHT)
+        self._app.setPalette(made)
+        QToolTip.setPalette(made)
+
+
+def fill(painter: QPainter, rect: QRect, tone: Tone, behind: str) -> None:
+    """Fill a rectangle with a tone; its hatch is drawn in ``behind``, the colour around it."""
+    painter.fillRect(rect, QColor(tone.color))
+    if tone.pattern is not Qt.BrushStyle.SolidPattern:
+        painter.fillRect(rect, QBrush(QColor(behind), tone.pattern))
+
+
+@lru_cache(maxsize=256)
+def icon(name: str, color: str) -> QIcon:
+    """An icon of resources/icons in one colour ("#rrggbb"), at the sizes that a window needs."""
+    from PySide6.QtSvg import QSvgRenderer
+
+    text = files("resources").joinpath("icons", f"{name}.svg").read_text(encoding="utf-8")
+    renderer = QSvgRenderer(QByteArray(text.replace("currentColor", color).encode()))
+    made = QIcon()
+    for side in (16, 20, 24, 32, 48, 64):
+        pixmap = QPixmap(QSize(side, side))
+        pixmap.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(pixmap)
+        renderer.render(painter)
+        painter.end()
+        made.addPixmap(pixmap)
+    return made

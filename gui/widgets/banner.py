@@ -1,0 +1,147 @@
+"""Problems, said in place: what happened, where, and what to do. Several stack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from core.problems import Problem, Severity
+from gui import theme
+from gui.widgets.text import Style, Text
+
+
+def place(problem: Problem) -> str:
+    """Where it happened: path or name, byte offset, missing bytes; empty where nothing is said."""
+    parts = [problem.where] if problem.where else []
+    if problem.offset is not None:
+        parts.append(f"at byte {problem.offset:,}")
+    if problem.missing_bytes:
+        parts.append(f"{problem.missing_bytes:,} bytes missing")
+    return ", ".join(parts)
+
+
+def details(problem: Problem) -> str:
+    """The whole problem as text, for a bug report."""
+    lines = [f"{problem.severity.capitalize()} ({problem.code}): {problem.message}"]
+    lines += [line for line in (place(problem), problem.advice) if line]
+    return "\n".join(lines)
+
+
+class Banner(QWidget):
+    """One problem. The cross hides it; the other button copies all of it."""
+
+    def __init__(self, problem: Problem, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.problem = problem
+        self._severity = problem.severity
+        self._icon = QLabel()
+        word = theme.colors().severity(problem.severity).word
+        message = Text(f"{word}: {problem.message}", Style.STRONG, wrap=True)
+        self._copy = _button("Copy details")
+        self._copy.clicked.connect(self._copy_details)
+        self.dismiss = _button("Dismiss")
+        # The first line, the icon and the buttons stand on one line.
+        line_height = self.dismiss.sizeHint().height()
+        message.setMinimumHeight(line_height)
+        self._icon.setFixedHeight(line_height)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(message)
+        for line, style in ((place(problem), Style.MUTED), (problem.advice, Style.BODY)):
+            if line:
+                label = Text(line, style, wrap=True)
+                label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+                texts.addWidget(label)
+        row = QHBoxLayout(self)
+        space = self.fontMetrics().averageCharWidth()
+        row.setContentsMargins(2 * space, space, space, space)
+        row.setSpacing(space)
+        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(texts, 1)
+        for button in (self._copy, self.dismiss):
+            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self.setAccessibleName(word)
+        self.setAccessibleDescription(details(problem))
+        self._dress()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """A raised surface with a stripe in the colour of the severity."""
+        painter = QPainter(self)
+        c = theme.colors()
+        painter.fillRect(self.rect(), QColor(c.raised))
+        stripe = max(3, self.fontMetrics().averageCharWidth() // 2)
+        painter.fillRect(0, 0, stripe, self.height(), QColor(c.severity(self._severity).color))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Icons follow the theme."""
+        if event.type() is QEvent.Type.PaletteChange:
+            self._dress()
+        super().changeEvent(event)
+
+    def _dress(self) -> None:
+        c = theme.colors()
+        mark = c.severity(self._severity)
+        side = self.fontMetrics().height()
+        self._icon.setPixmap(theme.icon(mark.icon, mark.color).pixmap(QSize(side, side)))
+        for button, name in ((self._copy, "copy"), (self.dismiss, "close")):
+            button.setIcon(theme.icon(name, c.muted))
+
+    def _copy_details(self) -> None:
+        QGuiApplication.clipboard().setText(details(self.problem))
+
+
+class BannerStack(QWidget):
+    """The problems that stand now, most severe first. One that was dismissed stays away until it
+    has gone and come back."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._banners: list[Banner] = []
+        self._dismissed: set[Problem] = set()
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(2)
+        self.setVisible(False)
+
+    @property
+    def banners(self) -> tuple[Banner, ...]:
+        """What is shown, from the top."""
+        return tuple(self._banners)
+
+    def set_problems(self, problems: Sequence[Problem]) -> None:
+        """Show these problems, each once."""
+        self._dismissed &= set(problems)
+        order = list(Severity)
+        wanted = [p for p in dict.fromkeys(problems) if p not in self._dismissed]
+        wanted.sort(key=lambda p: order.index(p.severity), reverse=True)
+        if wanted == [banner.problem for banner in self._banners]:
+            return
+        for banner in self._banners:
+            self._column.removeWidget(banner)
+            banner.hide()
+            banner.deleteLater()
+        self._banners = [Banner(problem) for problem in wanted]
+        for banner in self._banners:
+            banner.dismiss.clicked.connect(lambda _=False, b=banner: self._dismiss(b))
+            self._column.addWidget(banner)
+        self.setVisible(bool(self._banners))
+
+    def _dismiss(self, banner: Banner) -> None:
+        self._dismissed.add(banner.problem)
+        self._banners.remove(banner)
+        self._column.removeWidget(banner)
+        banner.hide()
+        banner.deleteLater()
+        self.setVisible(bool(self._banners))
+
+
+def _button(word: str) -> QToolButton:
+    button = QToolButton()
+    button.setAutoRaise(True)
+    button.setToolTip(word)
+    button.setAccessibleName(word)
+    return button

@@ -1,0 +1,70 @@
+"""Labels in a few calm styles, sized after the system's font and following it and the theme."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QFont, QPalette
+from PySide6.QtWidgets import QApplication, QLabel, QSizePolicy, QWidget
+
+# Every text in a column starts this far from the edge, so that a focus ring has room.
+INSET = 2
+
+
+class Style(Enum):
+    """Size relative to the system's font, weight, letter spacing in per cent, colour role."""
+
+    BODY = (1.0, QFont.Weight.Normal, 100.0, QPalette.ColorRole.WindowText)
+    MUTED = (1.0, QFont.Weight.Normal, 100.0, QPalette.ColorRole.PlaceholderText)
+    STRONG = (1.0, QFont.Weight.DemiBold, 100.0, QPalette.ColorRole.WindowText)
+    HEADING = (0.86, QFont.Weight.DemiBold, 108.0, QPalette.ColorRole.PlaceholderText)
+    HEADLINE = (1.4, QFont.Weight.DemiBold, 100.0, QPalette.ColorRole.WindowText)
+
+    @property
+    def role(self) -> QPalette.ColorRole:
+        """The palette's role for this text."""
+        return self.value[3]
+
+    def font(self) -> QFont:
+        """The system's font in this style."""
+        scale, weight, spacing, _ = self.value
+        made = QFont(QApplication.font())
+        made.setPointSizeF(made.pointSizeF() * scale)
+        made.setWeight(weight)
+        made.setLetterSpacing(QFont.SpacingType.PercentageSpacing, spacing)
+        return made
+
+
+class Text(QLabel):
+    """Plain text in one of the styles. What a file says is never taken for markup."""
+
+    def __init__(
+        self,
+        text: str = "",
+        style: Style = Style.BODY,
+        *,
+        wrap: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._style = style
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setForegroundRole(style.role)
+        self.setFont(style.font())
+        self.setIndent(INSET)
+        self.setWordWrap(wrap)
+        if wrap:
+            self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self.setText(text)
+
+    def set_text(self, text: str) -> None:
+        """Show another text; nothing is laid out again where it is the same."""
+        if text != self.text():
+            self.setText(text)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the system's font."""
+        if event.type() is QEvent.Type.ApplicationFontChange:
+            self.setFont(self._style.font())
+        super().changeEvent(event)
