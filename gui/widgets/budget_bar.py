@@ -1,0 +1,168 @@
+"""One device's memory as a bar: what lies on it, what is free, what is too much."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QBrush, QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QProgressBar, QSizePolicy, QToolTip, QWidget
+
+from core.plan.plan import DevicePlan, Part
+from core.provenance import Number, explain, format_value
+from core.units import UnitSystem, format_bytes
+from gui import theme
+from gui.widgets.fact_label import explanation_html
+
+# The capacity mark stands out of the bar by so many pixels.
+_OVERHANG = 3
+
+
+def sentence(plan: DevicePlan, units: UnitSystem) -> str:
+    """The bar in words, for who does not see it."""
+    capacity = plan.device.memory
+    total = format_value(plan.total.value, plan.total.unit, units)
+    room = format_value(capacity.value, capacity.unit, units)
+    tones = theme.colors().parts
+    parts = ", ".join(
+        f"{tones[part.kind].word} {format_value(part.bytes.value, part.bytes.unit, units)}"
+        for part in plan.parts
+        if part.bytes.value != 0
+    )
+    verdict = theme.colors().verdict(plan.verdict).word
+    return f"{plan.device.name}: {total} of {room}, {verdict}. {parts}. {rest(plan, units)}."
+
+
+def rest(plan: DevicePlan, units: UnitSystem) -> str:
+    """What is left or too much: "0.9 GiB free", "1.1 GiB too much"; or that nobody can tell."""
+    free = plan.free.value
+    if free is None:
+        return "what is left is not known"
+    if free < 0:
+        return f"{format_bytes(-free, units)} too much"
+    return f"{format_bytes(free, units)} free"
+
+
+class BudgetBar(QProgressBar):
+    """A `DevicePlan` drawn to scale. It stays a progress bar for screen readers, with the share of
+    the capacity as its value and `sentence` as its description.
+
+    Beyond the capacity mark everything is hatched; where a part is not known, the bar ends open.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._plan: DevicePlan | None = None
+        self._units = UnitSystem.GIB
+        self.setRange(0, 100)
+        self.setTextVisible(False)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMouseTracking(True)
+
+    def set_plan(self, plan: DevicePlan, units: UnitSystem) -> None:
+        """Draw this; nothing happens where it is drawn already."""
+        if plan == self._plan and units == self._units:
+            return
+        self._plan, self._units = plan, units
+        capacity, total = plan.device.memory.value, plan.total.value
+        if capacity and total is not None:
+            self.setValue(min(100, round(100 * total / capacity)))
+        else:
+            self.reset()
+        self.setAccessibleName(f"Memory of {plan.device.name}")
+        self.setAccessibleDescription(sentence(plan, units))
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """As high as a line and a half."""
+        metrics = self.fontMetrics()
+        height = round(1.4 * metrics.height()) + 2 * _OVERHANG
+        return QSize(30 * metrics.averageCharWidth(), height)
+
+    def minimumSizeHint(self) -> QSize:
+        """May become a third as wide."""
+        return QSize(self.sizeHint().width() // 3, self.sizeHint().height())
+
+    def segments(self) -> list[tuple[Part, int, int]]:
+        """The known parts with their left and right edge in pixels, as drawn."""
+        if self._plan is None:
+            return []
+        edges: list[tuple[Part, int, int]] = []
+        at = 0
+        scale = self._scale()
+        for part in self._plan.parts:
+            size = part.bytes.value or 0
+            edges.append((part, round(at * scale), round((at + size) * scale)))
+            at += size
+        return edges
+
+    def capacity_edge(self) -> int | None:
+        """Where the capacity mark stands, in pixels; None where everything fits or is not known."""
+        capacity = self._plan.device.memory.value if self._plan else None
+        if capacity is None or self._used() <= capacity:
+            return None
+        return round(capacity * self._scale())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Parts from the left, what is free as an empty frame, overflow hatched."""
+        if self._plan is None:
+            return
+        c = theme.colors()
+        painter = QPainter(self)
+        box = self.rect().adjusted(0, _OVERHANG, 0, -_OVERHANG)
+        painter.fillRect(box, QColor(c.base))
+        for part, left, right in self.segments():
+            if right > left:
+                # A pixel of background between neighbours, where there is room for it.
+                gap = 1 if right - left > 2 else 0
+                area = QRect(left, box.top(), right - left - gap, box.height())
+                theme.fill(painter, area, c.tone(part.kind), c.base)
+        frame = QPen(QColor(c.muted), 1)
+        if any(part.bytes.value is None for part in self._plan.parts):
+            left = round(self._used() * self._scale())
+            painter.fillRect(
+                QRect(left, box.top(), box.right() - left, box.height()),
+                QBrush(QColor(c.muted), Qt.BrushStyle.Dense7Pattern),
+            )
+            frame.setStyle(Qt.PenStyle.DashLine)
+        painter.setPen(frame)
+        painter.drawRect(box.adjusted(0, 0, -1, -1))
+        edge = self.capacity_edge()
+        if edge is not None:
+            over = QRect(edge, box.top(), box.right() - edge + 1, box.height())
+            painter.fillRect(over, QColor(c.base))
+            painter.fillRect(over, QBrush(QColor(c.bad), Qt.BrushStyle.FDiagPattern))
+            painter.setPen(QPen(QColor(c.bad), 1))
+            painter.drawRect(over.adjusted(0, 0, -1, -1))
+            painter.fillRect(QRect(edge - 1, 0, 2, self.height()), QColor(c.text))
+
+    def event(self, event: QEvent) -> bool:
+        """Hovering a part explains it; elsewhere, what is free."""
+        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
+            found = self._at(event.pos())
+            if found is not None:
+                name, number = found
+                text = explanation_html(name, explain(number, self._units))
+                QToolTip.showText(event.globalPos(), text, self)
+            return True
+        return super().event(event)
+
+    def _at(self, position: QPoint) -> tuple[str, Number[int]] | None:
+        if self._plan is None:
+            return None
+        edge = self.capacity_edge()
+        if edge is None or position.x() < edge:
+            for part, left, right in self.segments():
+                if left <= position.x() < right:
+                    return theme.colors().parts[part.kind].word, part.bytes
+        return "free" if edge is None else "too much", self._plan.free
+
+    def _used(self) -> int:
+        return sum(part.bytes.value or 0 for part in self._plan.parts) if self._plan else 0
+
+    def _scale(self) -> float:
+        """Pixels per byte: the bar is as wide as the capacity, or as what lies on the device."""
+        capacity = self._plan.device.memory.value if self._plan else None
+        used = self._used()
+        unknown = self._plan is not None and any(p.bytes.value is None for p in self._plan.parts)
+        # Without a capacity, what is known fills the bar; an unknown part leaves a quarter open.
+        whole = max(capacity or 0, round(used * 4 / 3) if unknown and not capacity else used)
+        return self.width() / whole if whole else 0.0

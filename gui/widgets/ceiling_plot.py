@@ -1,0 +1,122 @@
+"""Decode ceiling over depth. This part is light; what draws the curve is loaded after the first
+paint, because it takes longer to import than the window takes to appear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QWidget
+
+from core.plan.plan import DepthPoint
+from core.units import format_rate, format_tokens
+from gui.widgets.text import Style, Text
+
+if TYPE_CHECKING:
+    from gui.widgets.plot_canvas import PlotCanvas
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What is drawn: ``reserved`` from depth 0 to the context, ``beyond`` from there to the end of
+    the axis at ``last_depth``, a marker at ``depth``. Points are ascending by depth."""
+
+    reserved: tuple[DepthPoint, ...]
+    beyond: tuple[DepthPoint, ...]
+    depth: int
+    last_depth: int
+
+    def nearest(self, depth: float) -> DepthPoint | None:
+        """The known point closest to a depth."""
+        known = [p for p in self.reserved + self.beyond if p.tok_s is not None]
+        return min(known, key=lambda p: abs(p.depth - depth), default=None)
+
+
+def sentence(curve: Curve) -> str:
+    """The curve in words."""
+    first, last = curve.reserved[0], curve.reserved[-1]
+    if first.tok_s is None or last.tok_s is None:
+        return "The decode ceiling is not known."
+    words = (
+        f"The decode ceiling is {format_rate(first.tok_s)} at depth 0 and "
+        f"{format_rate(last.tok_s)} at {format_tokens(last.depth)} tokens"
+    )
+    if curve.beyond and curve.beyond[-1].tok_s is not None:
+        end = curve.beyond[-1]
+        words += f"; with more context it would be {format_rate(end.tok_s or 0.0)}"
+        words += f" at {format_tokens(end.depth)}"
+    return words + "."
+
+
+class CeilingPlot(QWidget):
+    """Shows a `Curve`, or a sentence where there is none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._curve: Curve | None = None
+        self._canvas: PlotCanvas | None = None
+        self._asked = False
+        self._words = Text("", Style.MUTED, wrap=True)
+        self._words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._words)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Decode ceiling by depth")
+
+    def set_curve(self, curve: Curve) -> None:
+        """Draw this; nothing happens where it is drawn already."""
+        if curve == self._curve:
+            return
+        self._curve = curve
+        self._show()
+
+    def set_words(self, words: str) -> None:
+        """Say why there is no curve."""
+        if self._curve is None and self._words.text() == words:
+            return
+        self._curve = None
+        self._words.set_text(words)
+        self._show()
+
+    def sizeHint(self) -> QSize:
+        """Twelve lines high."""
+        metrics = self.fontMetrics()
+        return QSize(40 * metrics.averageCharWidth(), 12 * metrics.height())
+
+    def minimumSizeHint(self) -> QSize:
+        """Eight lines high at least, with room for the axis and a few labels."""
+        metrics = self.fontMetrics()
+        return QSize(24 * metrics.averageCharWidth(), 8 * metrics.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The first paint asks for the part that draws."""
+        if not self._asked:
+            self._asked = True
+            QTimer.singleShot(0, self, self._load)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """The plot library does not follow the palette by itself."""
+        if event.type() is QEvent.Type.PaletteChange and self._canvas is not None:
+            self._canvas.dress()
+        super().changeEvent(event)
+
+    def _load(self) -> None:
+        from gui.widgets.plot_canvas import PlotCanvas
+
+        self._canvas = PlotCanvas()
+        self._stack.addWidget(self._canvas.widget)
+        self._show()
+
+    def _show(self) -> None:
+        if self._curve is None:
+            self._stack.setCurrentWidget(self._words)
+            self.setAccessibleDescription(self._words.text())
+            return
+        self.setAccessibleDescription(sentence(self._curve))
+        if self._canvas is not None:
+            self._canvas.set_curve(self._curve)
+            self._stack.setCurrentWidget(self._canvas.widget)
+        else:
+            self._words.set_text("")

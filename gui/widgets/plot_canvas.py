@@ -1,0 +1,128 @@
+"""The part of the ceiling plot that imports the plot library."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pyqtgraph
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QCursor
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from core.plan.plan import DepthPoint
+from core.units import format_rate, format_tokens
+from gui import theme
+from gui.widgets.ceiling_plot import Curve
+
+pg: Any = pyqtgraph  # has no types
+
+
+class PlotCanvas:
+    """Draws on ``widget``. The axes are fixed to the last depth and to a round rate above the
+    curve, so that they stand still while the context slides."""
+
+    def __init__(self) -> None:
+        self._curve: Curve | None = None
+        self._axes: tuple[int, float] | None = None
+        self._view: Any = pg.PlotWidget(enableMenu=False)
+        self._view.setFrameShape(self._view.Shape.NoFrame)
+        self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        item = self._view.getPlotItem()
+        self._box = item.vb
+        item.hideButtons()
+        item.setMouseEnabled(False, False)
+        item.disableAutoRange()
+        item.showGrid(x=False, y=True, alpha=0.18)
+        self._bottom = item.getAxis("bottom")
+        self._left = item.getAxis("left")
+        self._bottom.setLabel("depth, tokens in the cache")
+        self._left.setLabel("tok/s")
+        self._left.setWidth(self._view.fontMetrics().horizontalAdvance("10,000") * 1.7)
+        self._solid = item.plot(antialias=True)
+        self._dashed = item.plot(antialias=True)
+        self._stem = item.plot()
+        self._marker = pg.ScatterPlotItem(size=9, pxMode=True)
+        item.addItem(self._marker)
+        self._view.scene().sigMouseMoved.connect(self._read)
+        self.dress()
+
+    @property
+    def widget(self) -> QWidget:
+        """What to put on the screen."""
+        widget: QWidget = self._view
+        return widget
+
+    def dress(self) -> None:
+        """Take the colours of the theme."""
+        c = theme.colors()
+        self._view.setBackground(QColor(c.window))
+        for axis in (self._bottom, self._left):
+            axis.setPen(_pen(c.line))
+            axis.setTextPen(_pen(c.muted))
+        self._solid.setPen(_pen(c.accent))
+        self._dashed.setPen(_pen(c.muted, Qt.PenStyle.DashLine))
+        self._stem.setPen(_pen(c.muted, Qt.PenStyle.DotLine))
+        self._marker.setPen(_pen(c.window))
+        self._marker.setBrush(pg.mkBrush(c.accent))
+
+    def set_curve(self, curve: Curve) -> None:
+        """Draw this curve."""
+        self._curve = curve
+        self._set_axes(curve)
+        _draw(self._solid, curve.reserved)
+        _draw(self._dashed, curve.beyond)
+        at = next((p for p in curve.reserved if p.depth == curve.depth), None)
+        if at is None or at.tok_s is None:
+            self._marker.setData([], [])
+            self._stem.setData([], [])
+        else:
+            self._marker.setData([at.depth], [at.tok_s])
+            self._stem.setData([at.depth, at.depth], [0.0, at.tok_s])
+
+    def _read(self, position: QPointF) -> None:
+        """Say what the curve is under the pointer."""
+        if self._curve is None or not self._box.sceneBoundingRect().contains(position):
+            return
+        point = self._curve.nearest(self._box.mapSceneToView(position).x())
+        if point is not None and point.tok_s is not None:
+            text = f"{format_rate(point.tok_s)} at {format_tokens(point.depth)} tokens"
+            QToolTip.showText(QCursor.pos(), text, self._view)
+
+    def _set_axes(self, curve: Curve) -> None:
+        known = [p.tok_s for p in curve.reserved + curve.beyond if p.tok_s is not None]
+        step, top = _round_above(max(known, default=1.0))
+        axes = (curve.last_depth, top)
+        if axes == self._axes:
+            return
+        self._axes = axes
+        self._box.setRange(xRange=(0, max(curve.last_depth, 1)), yRange=(0, top), padding=0)
+        rates = [i * step for i in range(round(top / step) + 1)]
+        self._left.setTicks([[(rate, f"{rate:,.10g}") for rate in rates]])
+        depths = _depth_ticks(curve.last_depth)
+        self._bottom.setTicks([[(depth, format_tokens(depth)) for depth in depths]])
+
+
+def _pen(color: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> Any:
+    # One pixel wide: wider lines cost several times as much to paint.
+    return pg.mkPen(color, width=1, style=style)
+
+
+def _draw(item: Any, points: Sequence[DepthPoint]) -> None:
+    known = [p for p in points if p.tok_s is not None]
+    item.setData([p.depth for p in known], [p.tok_s for p in known])
+
+
+def _round_above(value: float) -> tuple[float, float]:
+    """A step of 1, 2, 2.5 or 5 times a power of ten, and the multiple of it above a value."""
+    rough = max(value, 1e-9) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * n for n in (1, 2, 2.5, 5, 10) if power * n >= rough)
+    return step, step * math.ceil(value / step + 1e-9)
+
+
+def _depth_ticks(last: int) -> list[int]:
+    """0, about four even steps, and the end itself."""
+    step = 2 ** max(round(math.log2(max(last, 4) / 4)), 0)
+    return [*range(0, last - step // 2, step), last]

@@ -1,0 +1,150 @@
+"""A slider beside a box: one state, shown twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QLocale, QSignalBlocker, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSizePolicy, QSpinBox, QWidget
+
+from gui.widgets.quiet_wheel import QuietWheel
+from gui.widgets.stop_slider import StopSlider
+
+# Numbers on the screen are grouped by commas everywhere, whatever the system's language.
+NUMBERS = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)
+
+
+class _Field(QWidget):
+    """What the two fields share. ``label`` belongs into the first column of whoever lays this out;
+    its mnemonic goes to the slider.
+
+    ``pressed`` and ``released`` enclose a drag, which is one step to undo.
+    """
+
+    pressed = Signal()
+    released = Signal()
+
+    def __init__(self, label: str, box: QSpinBox | QComboBox, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        name = label.replace("&", "")
+        self.slider = StopSlider()
+        self.slider.setAccessibleName(name)
+        self.slider.setMinimumWidth(10 * self.fontMetrics().averageCharWidth())
+        self.label = QLabel(label)
+        self.label.setBuddy(self.slider)
+        box.setAccessibleName(f"{name}, exact")
+        box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        QuietWheel(self).guard(self.slider, box)
+        self.slider.sliderPressed.connect(self.pressed)
+        self.slider.sliderReleased.connect(self.released)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2 * self.fontMetrics().averageCharWidth())
+        row.addWidget(self.slider, 1)
+        row.addWidget(box)
+        self.setFocusProxy(self.slider)
+
+
+class SliderField(_Field):
+    """A whole number: the slider goes over stops, the box takes any number in its range.
+
+    ``value_changed`` is emitted for changes by the user only.
+    """
+
+    value_changed = Signal(int)
+
+    def __init__(
+        self,
+        label: str,
+        *,
+        step: int = 1,
+        unit: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        self.box = QSpinBox()
+        super().__init__(label, self.box, parent)
+        self._unit = unit
+        self.box.setLocale(NUMBERS)
+        self.box.setGroupSeparatorShown(True)
+        self.box.setKeyboardTracking(False)
+        self.box.setSingleStep(step)
+        self.slider.chosen.connect(self._choose)
+        self.box.valueChanged.connect(self._choose)
+
+    @property
+    def value(self) -> int:
+        """The exact number."""
+        return self.box.value()
+
+    def set_range(self, stops: Sequence[int], low: int, high: int) -> None:
+        """Slider stops, and what the box accepts."""
+        self.slider.set_stops(stops)
+        if (low, high) != (self.box.minimum(), self.box.maximum()):
+            with QSignalBlocker(self.box):
+                self.box.setRange(low, high)
+        self.slider.set_value(self.value)
+
+    def set_value(self, value: int) -> None:
+        """Show a value without telling anybody."""
+        if value == self.box.value():
+            return
+        with QSignalBlocker(self.box):
+            self.box.setValue(value)
+        self._show()
+
+    def _choose(self, value: int) -> None:
+        self.set_value(value)
+        self._show()
+        self.value_changed.emit(value)
+
+    def _show(self) -> None:
+        self.slider.set_value(self.value)
+        words = f"{self.value:,} {self._unit}".rstrip()
+        self.slider.setAccessibleDescription(words)
+
+
+class WordField(_Field):
+    """One of several words in an order that means something, such as formats by size.
+
+    ``value_changed`` carries the index, for changes by the user only.
+    """
+
+    value_changed = Signal(int)
+
+    def __init__(self, label: str, parent: QWidget | None = None) -> None:
+        self.box = QComboBox()
+        super().__init__(label, self.box, parent)
+        self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.slider.chosen.connect(self._choose)
+        self.box.activated.connect(self._choose)
+
+    @property
+    def value(self) -> int:
+        """The index of the word that is shown."""
+        return self.box.currentIndex()
+
+    def set_words(self, words: Sequence[str]) -> None:
+        """Offer these, in this order; the first is shown."""
+        if list(words) == [self.box.itemText(i) for i in range(self.box.count())]:
+            return
+        with QSignalBlocker(self.box):
+            self.box.clear()
+            self.box.addItems(list(words))
+        self.slider.set_stops(range(max(len(words), 1)))
+        self._show()
+
+    def set_value(self, index: int) -> None:
+        """Show a word without telling anybody."""
+        if index != self.box.currentIndex():
+            with QSignalBlocker(self.box):
+                self.box.setCurrentIndex(index)
+            self._show()
+
+    def _choose(self, index: int) -> None:
+        self.set_value(index)
+        self._show()
+        self.value_changed.emit(index)
+
+    def _show(self) -> None:
+        self.slider.set_value(max(self.value, 0))
+        self.slider.setAccessibleDescription(self.box.currentText())

@@ -1,0 +1,162 @@
+"""A slider over stops that are not evenly spaced, and the two fields made with it.
+
+The slider moves from stop to stop. A value between two stops can be shown, and the next arrow key
+goes to the neighbouring stop.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, QPointF, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPolygonF
+from PySide6.QtWidgets import QAbstractSlider, QSlider, QStyle, QStyleOptionSlider, QWidget
+
+from gui import theme
+
+# Slider positions between two neighbouring stops; fine enough for a pixel on any screen.
+_FINE = 1000
+_MOST_TICKS = 48
+_Action = QAbstractSlider.SliderAction
+
+
+class StopSlider(QSlider):
+    """``chosen`` carries the value of the stop that the user went to."""
+
+    chosen = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._stops: tuple[int, ...] = (0,)
+        self._mark: int | None = None
+        self.setSingleStep(_FINE)
+        self.setTickPosition(QSlider.TickPosition.TicksBelow)
+        self.actionTriggered.connect(self._aim)
+        self.valueChanged.connect(lambda position: self.chosen.emit(self._value_at(position)))
+
+    @property
+    def stops(self) -> tuple[int, ...]:
+        """The values of the stops, ascending."""
+        return self._stops
+
+    def set_stops(self, stops: Sequence[int]) -> None:
+        """Offer these ascending values; the slider goes to the first."""
+        if tuple(stops) == self._stops:
+            return
+        self._stops = tuple(stops)
+        last = len(stops) - 1
+        with QSignalBlocker(self):
+            self.setRange(0, last * _FINE)
+            self.setPageStep(_FINE * max(2, last // 5))
+            self.setTickInterval(_FINE * -(-last // _MOST_TICKS) if last else 0)
+        self.update()
+
+    def set_mark(self, value: int | None) -> None:
+        """Point at one value below the groove."""
+        if value != self._mark:
+            self._mark = value
+            self.update()
+
+    def set_value(self, value: int) -> None:
+        """Show a value, also one between the stops or beyond them."""
+        with QSignalBlocker(self):
+            self.setValue(self._position_of(value))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Qt's slider, and the mark."""
+        super().paintEvent(event)
+        if self._mark is None or not self._stops[0] <= self._mark <= self._stops[-1]:
+            return
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        handle = self.style().pixelMetric(QStyle.PixelMetric.PM_SliderLength, option, self)
+        span = self.width() - handle
+        position = self._position_of(self._mark)
+        x = handle / 2 + QStyle.sliderPositionFromValue(0, self.maximum(), position, span)
+        size = handle / 3
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.colors().accent))
+        foot = float(self.height())
+        painter.drawPolygon(
+            QPolygonF([QPointF(x - size, foot), QPointF(x + size, foot), QPointF(x, foot - size)])
+        )
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """A press beside the handle goes to the stop under the pointer."""
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        control = QStyle.ComplexControl.CC_Slider
+        part = self.style().hitTestComplexControl(control, option, event.position().toPoint(), self)
+        on_handle = part is QStyle.SubControl.SC_SliderHandle
+        if event.button() is not Qt.MouseButton.LeftButton or on_handle:
+            super().mousePressEvent(event)
+            return
+        self.setSliderDown(True)
+        self.setSliderPosition(self._under(event.position().toPoint(), option))
+        self.setSliderDown(False)
+        event.accept()
+
+    def _under(self, point: QPoint, option: QStyleOptionSlider) -> int:
+        handle = self.style().pixelMetric(QStyle.PixelMetric.PM_SliderLength, option, self)
+        at = point.x() - handle // 2
+        position = QStyle.sliderValueFromPosition(0, self.maximum(), at, self.width() - handle)
+        return _FINE * round(position / _FINE)
+
+    def _aim(self, action: int) -> None:
+        """Turn every movement by the user into one that ends on a stop."""
+        here = self.value()
+        page = self.pageStep() // _FINE
+        below, above = -(-here // _FINE), here // _FINE  # steps count from these stops
+        match _Action(action):
+            case _Action.SliderSingleStepAdd:
+                stop = above + 1
+            case _Action.SliderSingleStepSub:
+                stop = below - 1
+            case _Action.SliderPageStepAdd:
+                stop = above + page
+            case _Action.SliderPageStepSub:
+                stop = below - page
+            case _Action.SliderToMinimum:
+                stop = 0
+            case _Action.SliderToMaximum:
+                stop = len(self._stops) - 1
+            case _Action.SliderMove:
+                stop = round(self.sliderPosition() / _FINE)
+            case _:
+                return
+        self.setSliderPosition(_FINE * min(max(stop, 0), len(self._stops) - 1))
+
+    def _value_at(self, position: int) -> int:
+        return self._stops[round(position / _FINE)]
+
+    def _position_of(self, value: int) -> int:
+        stops = self._stops
+        right = bisect_right(stops, value)
+        if right == 0:
+            return 0
+        if right == len(stops):
+            return _FINE * (len(stops) - 1)
+        left = right - 1
+        share = (value - stops[left]) / (stops[right] - stops[left])
+        return _FINE * left + round(_FINE * share)
+
+
+def doubling_stops(first: int, last: int) -> tuple[int, ...]:
+    """Powers of two from ``first`` to below ``last``, then ``last`` itself.
+
+    ``first`` is a power of two; where ``last`` is not above it, it is the only stop.
+    """
+    stops = []
+    stop = first
+    while stop < last:
+        stops.append(stop)
+        stop *= 2
+    return (*stops, last)
+
+
+def nearest_stop(stops: Sequence[int], value: int) -> int:
+    """The index of the first stop that is not below ``value``; the last one beyond all stops."""
+    return min(bisect_left(stops, value), len(stops) - 1)

@@ -1,0 +1,86 @@
+"""Children side by side, wrapping to the next line where there is no room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QRect, QSize
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+
+class Wrap(QWidget):
+    """``uniform`` gives all children the width of the widest, so that they form columns."""
+
+    def __init__(self, *, uniform: bool = False, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._uniform = uniform
+        self._cells: list[QWidget] = []
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def set_cells(self, cells: Sequence[QWidget]) -> None:
+        """Show these, in this order; others that were shown are hidden, not deleted."""
+        for old in self._cells:
+            if old not in cells:
+                old.hide()
+        self._cells = list(cells)
+        for cell in cells:
+            if cell.parentWidget() is not self:
+                cell.setParent(self)
+            cell.show()
+        self._changed()
+
+    def hasHeightForWidth(self) -> bool:
+        """Narrower is higher."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """The height of all lines at this width."""
+        places = self._places(width)
+        return max((place.bottom() + 1 for place in places), default=0)
+
+    def sizeHint(self) -> QSize:
+        """As high as it is at its present width."""
+        return QSize(self.minimumSizeHint().width(), self.heightForWidth(self.width()))
+
+    def minimumSizeHint(self) -> QSize:
+        """As wide as the widest child."""
+        width = max((cell.sizeHint().width() for cell in self._cells), default=0)
+        return QSize(width, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place the children anew."""
+        self._place()
+
+    def event(self, event: QEvent) -> bool:
+        """A child wants another size."""
+        if event.type() is QEvent.Type.LayoutRequest:
+            self._changed()
+            return True
+        return super().event(event)
+
+    def _changed(self) -> None:
+        self.updateGeometry()
+        self._place()
+
+    def _place(self) -> None:
+        for cell, place in zip(self._cells, self._places(self.width()), strict=True):
+            cell.setGeometry(place)
+
+    def _places(self, width: int) -> list[QRect]:
+        gap = 2 * self.fontMetrics().averageCharWidth()
+        hints = [cell.sizeHint() for cell in self._cells]
+        widest = max((hint.width() for hint in hints), default=0)
+        line_height = max((hint.height() for hint in hints), default=0)
+        between = line_height // 6
+        x = y = 0
+        places = []
+        for hint in hints:
+            taken = min(widest if self._uniform else hint.width(), max(width, 1))
+            if x and x + taken > width:
+                x, y = 0, y + line_height + between
+            places.append(QRect(x, y + (line_height - hint.height()) // 2, taken, hint.height()))
+            x += taken + gap
+        return places
