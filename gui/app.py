@@ -1,0 +1,179 @@
+"""Starting the window: is there a screen, are Qt's libraries there, then one event loop.
+
+Nothing of Qt is imported at module level: what is missing must be said in a sentence.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QObject, QSocketNotifier
+
+    from gui.main_window import MainWindow
+
+
+def run(files: list[str]) -> int:
+    """Open the window with these files and stay until it is closed; returns the exit status."""
+    try:
+        problem = screen_problem(os.environ) if sys.platform == "linux" else ""
+        if not problem:
+            return _show(files)
+    except ImportError as error:
+        problem = missing_library(str(error))
+        if not problem:
+            raise
+    if sys.stderr is not None:
+        sys.stderr.write(f"weighbridge: {problem}\n")
+    return 1
+
+
+def screen_problem(environ: Mapping[str, str]) -> str:
+    """Why no window can be opened on this Linux system, in one sentence; "" where it can.
+
+    Qt itself would abort the process. Raises ImportError where a Qt library is missing.
+    """
+    platforms = environ.get("QT_QPA_PLATFORM", "").split(";")
+    names = {name.partition(":")[0] for name in platforms if name} or {"xcb", "wayland"}
+    if not names <= {"xcb", "wayland", "wayland-egl"}:
+        return ""  # offscreen and the like need no screen
+    if names - {"xcb"} and _wayland_answers(environ):
+        return ""
+    display = environ.get("DISPLAY", "")
+    if "xcb" in names and display:
+        if not _x_answers():
+            return f"the screen {display} (DISPLAY) does not answer; no window can be opened."
+        _load_xcb_plugin()
+        return ""
+    return (
+        "there is no screen here (neither WAYLAND_DISPLAY nor DISPLAY leads to one). "
+        "Without a screen, `weighbridge report FILE` prints the same figures."
+    )
+
+
+def missing_library(message: str) -> str:
+    """The sentence for a loader's message "libEGL.so.1: cannot open shared object file ..."
+
+    Returns "" where the message is about something else.
+    """
+    match = re.search(r"\b(lib[\w+.-]+?)\.so\.([\d.]+): cannot open shared object", message)
+    if not match:
+        return ""
+    stem, version = match.groups()
+    # Debian's rule: the library's name and version, with a hyphen after a digit. GLib's packages
+    # are older than the rule.
+    name = "libglib2.0" if stem in ("libglib-2.0", "libgthread-2.0") else stem.lower()
+    package = f"{name}-{version}" if name[-1].isdigit() else f"{name}{version}"
+    return (
+        f"no window can be opened, because the system library {stem}.so.{version} is missing. "
+        f"On Debian and Ubuntu it comes with: apt install {package}"
+    )
+
+
+def _wayland_answers(environ: Mapping[str, str]) -> bool:
+    name = environ.get("WAYLAND_DISPLAY", "")
+    if not name:
+        return False
+    path = Path(environ.get("XDG_RUNTIME_DIR", "/")) / name
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(2)
+        try:
+            connection.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
+def _x_answers() -> bool:
+    """Whether the X server that DISPLAY names takes a connection."""
+    try:
+        xcb = ctypes.CDLL("libxcb.so.1")
+    except OSError as error:
+        raise ImportError(str(error)) from error
+    xcb.xcb_connect.restype = ctypes.c_void_p
+    xcb.xcb_connection_has_error.argtypes = [ctypes.c_void_p]
+    xcb.xcb_disconnect.argtypes = [ctypes.c_void_p]
+    connection = xcb.xcb_connect(None, None)
+    failed = bool(xcb.xcb_connection_has_error(connection))
+    xcb.xcb_disconnect(connection)
+    return not failed
+
+
+def _load_xcb_plugin() -> None:
+    """Load what Qt is about to load, because Qt aborts where a library of it is missing."""
+    from PySide6.QtCore import QLibraryInfo
+
+    plugins = QLibraryInfo.path(QLibraryInfo.LibraryPath.PluginsPath)
+    try:
+        ctypes.CDLL(str(Path(plugins) / "platforms" / "libqxcb.so"))
+    except OSError as error:
+        raise ImportError(str(error)) from error
+
+
+def _show(files: list[str]) -> int:
+    from PySide6.QtCore import QEvent, Signal
+    from PySide6.QtGui import QFileOpenEvent
+    from PySide6.QtWidgets import QApplication
+
+    from gui import crash, settings
+    from gui.document import Document
+    from gui.main_window import MainWindow
+
+    class Application(QApplication):
+        """Hands on the files that macOS sends as events."""
+
+        file_opened = Signal(str)
+
+        def event(self, event: QEvent) -> bool:
+            if isinstance(event, QFileOpenEvent):
+                self.file_opened.emit(event.file())
+                return True
+            return super().event(event)
+
+    application = Application(sys.argv[:1])
+    application.setApplicationName("weighbridge")
+    application.setApplicationDisplayName("Weighbridge")
+    application.setDesktopFileName("weighbridge")
+    crash_log = crash.CrashLog(crash.default_path())
+    crash_log.install()
+    try:
+        window = MainWindow(Document(), settings.default_path())
+        crash_log.reported.connect(window.show_failure)
+        application.file_opened.connect(window.open_path)
+        window.show()
+        if files:
+            window.open_files(files)
+        quitting = _quit_on_signals(window)
+        status = application.exec()
+        quitting.setEnabled(False)
+        return status
+    finally:
+        crash_log.remove()
+
+
+def _quit_on_signals(window: MainWindow) -> QSocketNotifier:
+    """Close the window on Ctrl+C in the terminal and on SIGTERM, as if the user had.
+
+    Python runs a signal handler only between its own instructions, and an idle event loop has
+    none: the system's wake-up byte arrives in a socket that Qt watches.
+    """
+    from PySide6.QtCore import QSocketNotifier
+
+    reader, writer = socket.socketpair()
+    for end in (reader, writer):
+        end.setblocking(False)
+    signal.set_wakeup_fd(writer.fileno())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: window.close())
+    notifier = QSocketNotifier(reader.fileno(), QSocketNotifier.Type.Read, window)
+    notifier.activated.connect(lambda: reader.recv(64))
+    notifier.destroyed.connect(lambda: writer.close())
+    return notifier

@@ -1,0 +1,164 @@
+"""Everything the window can be told to do: menus, keys and the two switches of the status bar."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TypeVar
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
+from PySide6.QtWidgets import QMainWindow, QMenu, QToolButton
+
+from core.units import UnitSystem
+from gui.theme import ThemeMode
+
+T = TypeVar("T", bound=StrEnum)
+
+UNIT_WORDS = {
+    UnitSystem.GIB: "GiB (2³⁰ bytes)",
+    UnitSystem.GB: "GB (10⁹ bytes)",
+}
+THEME_WORDS = {
+    ThemeMode.SYSTEM: "System",
+    ThemeMode.LIGHT: "Light",
+    ThemeMode.DARK: "Dark",
+}
+
+
+class Actions(QObject):
+    """The window's actions, already in its menu bar. Whoever acts on them connects to them."""
+
+    file_chosen = Signal(Path)
+    units_chosen = Signal(UnitSystem)
+    theme_chosen = Signal(ThemeMode)
+
+    def __init__(self, window: QMainWindow, undo_stack: QUndoStack) -> None:
+        super().__init__(window)
+        self._window = window
+        self.open = self._action("&Open…", "Ctrl+O")
+        self.cancel = self._action("Stop reading", "Esc")
+        self.close_model = self._action("&Close model", "Ctrl+W")
+        self.quit = self._action("&Quit", "Ctrl+Q")
+        self.undo = undo_stack.createUndoAction(window, "Undo")
+        self.undo.setShortcut(QKeySequence("Ctrl+Z"))
+        self.redo = undo_stack.createRedoAction(window, "Redo")
+        self.redo.setShortcut(QKeySequence("Ctrl+Shift+Z"))
+        self.reset = self._action("Re&set choices", "Ctrl+0")
+        self.copy_markdown = self._action("Copy report as &Markdown", "Ctrl+Shift+C")
+        self.copy_json = self._action("Copy report as &JSON")
+        self.filter = self._action("&Filter tensors or metadata", "Ctrl+F")
+        self.overview = self._action("&Overview", "Ctrl+1")
+        self.tensors = self._action("&Tensors", "Ctrl+2")
+        self.metadata = self._action("&Metadata", "Ctrl+3")
+        self.plan = self._action("&Plan", "Ctrl+4")
+        self.detect = self._action("&Look at this computer again", "F5")
+        self.measure = self._action("Measure memory &bandwidth")
+        self.shortcuts = self._action("&Keys", "F1")
+        self.about = self._action("&About Weighbridge")
+        self.units = _Switch(self, "&Units", UNIT_WORDS, self.units_chosen)
+        self.theme = _Switch(self, "T&heme", THEME_WORDS, self.theme_chosen)
+        # For whoever needs a model to act on.
+        self.with_model = (
+            self.close_model,
+            self.reset,
+            self.copy_markdown,
+            self.copy_json,
+            self.filter,
+            self.overview,
+            self.tensors,
+            self.metadata,
+            self.plan,
+        )
+        self._fill_menu_bar()
+        self.set_recent((), ())
+
+    def set_recent(self, paths: Sequence[Path], missing: Collection[Path]) -> None:
+        """Fill "Open recent"; files that are not there any more are greyed."""
+        self._recent.clear()
+        for path in paths:
+            action = self._recent.addAction(_menu_text(f"{path.name}  —  {path.parent}"))
+            action.setEnabled(path not in missing)
+            action.triggered.connect(lambda _=False, p=path: self.file_chosen.emit(p))
+        self._recent.setEnabled(bool(paths))
+
+    def set_specimens(self, names: Mapping[Path, str]) -> None:
+        """Fill "Specimens" with these models."""
+        self._specimens.clear()
+        for path, name in names.items():
+            action = self._specimens.addAction(_menu_text(name))
+            action.triggered.connect(lambda _=False, p=path: self.file_chosen.emit(p))
+        self._specimens.setEnabled(bool(names))
+
+    def keys(self) -> list[tuple[str, str]]:
+        """Every key and what it does."""
+        actions = [a for a in self._window.findChildren(QAction) if not a.shortcut().isEmpty()]
+        form = QKeySequence.SequenceFormat.NativeText
+        return [(a.shortcut().toString(form), a.text().replace("&", "")) for a in actions]
+
+    def _action(self, text: str, key: str = "") -> QAction:
+        action = QAction(text, self._window)
+        if key:
+            action.setShortcut(QKeySequence(key))
+        # Keys work even for what stands in no menu.
+        self._window.addAction(action)
+        return action
+
+    def _fill_menu_bar(self) -> None:
+        bar = self._window.menuBar()
+        file = bar.addMenu("&File")
+        file.addAction(self.open)
+        self._recent = file.addMenu("Open &recent")
+        self._specimens = file.addMenu("&Specimens")
+        file.addSeparator()
+        file.addActions([self.close_model, self.quit])
+        edit = bar.addMenu("&Edit")
+        edit.addActions([self.undo, self.redo, self.reset])
+        edit.addSeparator()
+        edit.addActions([self.copy_markdown, self.copy_json])
+        view = bar.addMenu("&View")
+        view.addActions([self.overview, self.tensors, self.metadata, self.plan])
+        view.addSeparator()
+        view.addAction(self.filter)
+        view.addSeparator()
+        view.addMenu(self.units.menu)
+        view.addMenu(self.theme.menu)
+        machine = bar.addMenu("&Machine")
+        machine.addActions([self.detect, self.measure])
+        about = bar.addMenu("&Help")
+        about.addActions([self.shortcuts, self.about])
+
+
+class _Switch(QObject):
+    """One of a few values: a menu, and a button that opens the same menu."""
+
+    def __init__(
+        self, actions: Actions, title: str, words: Mapping[T, str], chosen: Signal
+    ) -> None:
+        super().__init__(actions)
+        self._title = title.replace("&", "")
+        self.menu = QMenu(title, actions._window)
+        group = QActionGroup(self)
+        self._actions: dict[StrEnum, QAction] = {}
+        for value, text in words.items():
+            action = group.addAction(text)
+            action.setCheckable(True)
+            action.triggered.connect(lambda _=False, v=value: chosen.emit(v))
+            self._actions[value] = action
+        self.menu.addActions(group.actions())
+        self.button = QToolButton()
+        self.button.setMenu(self.menu)
+        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.button.setAutoRaise(True)
+        self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def set_value(self, value: StrEnum, word: str) -> None:
+        """Tick a value; the button shows it as ``word``."""
+        self._actions[value].setChecked(True)
+        self.button.setText(f"{self._title}: {word}")
+        self.button.setAccessibleName(f"{self._title}: {word}")
+
+
+def _menu_text(text: str) -> str:
+    return text.replace("&", "&&")

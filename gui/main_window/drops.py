@@ -1,0 +1,49 @@
+"""What is dropped on the window, and what is shown while something hovers over it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QMimeData, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from gui import theme
+from gui.widgets.text import Style
+
+
+def dropped_files(data: QMimeData) -> list[str]:
+    """Those of what was dropped that lie on this computer.
+
+    Whether one is a folder is for the reader to find out: the disk may be slow.
+    """
+    return [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+
+
+class DropHint(QWidget):
+    """Lies over the whole window while a file hovers over it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def cover(self) -> None:
+        """Cover the parent."""
+        self.setGeometry(self.parentWidget().rect())
+        self.raise_()
+        self.show()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """A veil with a dashed border and a sentence."""
+        c = theme.colors()
+        painter = QPainter(self)
+        veil = QColor(c.window)
+        veil.setAlphaF(0.9)
+        painter.fillRect(self.rect(), veil)
+        painter.setPen(QPen(QColor(c.accent), 2, Qt.PenStyle.DashLine))
+        space = self.fontMetrics().height()
+        painter.drawRoundedRect(
+            QRectF(self.rect()).adjusted(space, space, -space, -space), space / 2, space / 2
+        )
+        painter.setFont(Style.HEADLINE.font())
+        painter.setPen(QColor(c.text))
+        painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), "Drop to weigh this file")

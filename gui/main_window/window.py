@@ -1,0 +1,340 @@
+"""The main window itself."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+from PySide6.QtCore import QByteArray, QTimer, Signal
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QGuiApplication,
+    QPaintEvent,
+)
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+
+from core.machine.machine import Machine
+from core.model.model import Model
+from core.problems import Problem, Severity
+from core.units import UnitSystem
+from gui import settings as settings_file
+from gui.document import Document
+from gui.main_window import about
+from gui.main_window.actions import THEME_WORDS, Actions
+from gui.main_window.drops import DropHint, dropped_files
+from gui.panels.header_line import title
+from gui.panels.loading_strip import LoadingStrip
+from gui.panels.model_page import ModelPage
+from gui.panels.problem_area import ProblemArea
+from gui.panels.welcome import WelcomePanel
+from gui.theme import Theme, ThemeMode
+from gui.workers import computer, opening
+from gui.workers.runner import Runner
+
+# The window without a stored geometry, in logical pixels.
+_SIZE = (1280, 800)
+_STATUS_MS = 5000
+
+
+class MainWindow(QMainWindow):
+    """Shows a document, opens files for it and keeps the settings at ``settings_path``."""
+
+    painted = Signal()  # once, after the first paint
+
+    def __init__(self, document: Document, theme: Theme, settings_path: Path) -> None:
+        super().__init__()
+        self.document = document
+        self._theme = theme
+        self._settings_path = settings_path
+        self.settings = settings_file.load(settings_path)
+        document.set_units(self.settings.units)
+        theme.set_mode(ThemeMode(self.settings.theme))
+        self._was_painted = False
+        self._opening: Path | None = None
+        self._missing: frozenset[Path] = frozenset()
+        self._failures: tuple[Problem, ...] = ()
+        self.opener = Runner("open", self)
+        self.detector = Runner("detect", self)
+        self.bandwidth = Runner("bandwidth", self)
+        self._looker = Runner("recent files", self)
+        self._summariser = Runner("specimens", self)
+        self.actions_ = Actions(self, document.undo_stack)
+        self._build()
+        self._connect()
+        self._restore()
+        self._show_model()
+        self._show_recent()
+        self._specimens = sorted(Path(str(files("resources") / "specimens")).glob("*.gguf"))
+        self.welcome.set_specimens(self._specimens)
+        self.actions_.set_specimens({path: path.stem for path in self._specimens})
+        # A file may be dropped anywhere, on text fields too.
+        for child in self.findChildren(QWidget):
+            child.setAcceptDrops(False)
+        self.setAcceptDrops(True)
+
+    # Opening.
+
+    def open_files(self, names: Sequence[str]) -> None:
+        """Open the first of these files; one window shows one model."""
+        self.open_path(names[0])
+        if len(names) > 1:
+            self.statusBar().showMessage(
+                f"Opened the first of {len(names)} files; one window shows one model.", _STATUS_MS
+            )
+
+    def open_path(self, name: str | Path) -> None:
+        """Read this file off the GUI thread; what is shown stays until it has been read."""
+        path = Path(name).absolute()
+        self._opening = path
+        self._fail()
+        self.loading.begin(path.name)
+        self.opener.start(opening.opening(path))
+        if self.document.model is None:
+            self.pages.setCurrentWidget(self._blank)
+
+    def ask_for_file(self) -> None:
+        """Let the user pick a file."""
+        name, _ = QFileDialog.getOpenFileName(
+            self,
+            "Open a model",
+            self.settings.last_folder,
+            "GGUF models (*.gguf);;All files (*)",
+        )
+        if name:
+            self.open_path(name)
+
+    def show_failure(self, sentence: str) -> None:
+        """Say that the program itself failed."""
+        advice = "The file can be opened again. A report of this error needs the log."
+        self._fail(*self._failures, Problem("internal", sentence, advice=advice))
+
+    def _opened(self, model: Model) -> None:
+        path, self._opening = self._opening, None
+        header = model.file.header
+        if not (header.entries or model.file.tensors):
+            self._fail(*model.file.problems)
+            self._show_page()
+            return
+        if path is not None and path not in self._specimens:
+            self.settings = self.settings.with_recent(str(path))
+            self._show_recent()
+            self._save()
+        self.document.set_model(model)
+
+    def _reading_ended(self) -> None:
+        self._opening = None
+        self.loading.end()
+        self.actions_.cancel.setEnabled(False)
+        self._show_page()
+
+    # What is shown.
+
+    def _show_model(self) -> None:
+        model = self.document.model
+        self.setWindowTitle(title(model) if model else "")
+        for action in self.actions_.with_model:
+            action.setEnabled(model is not None)
+        self._show_page()
+        self._show_problems()
+
+    def _show_page(self) -> None:
+        if self.document.model is not None:
+            self.pages.setCurrentWidget(self.page)
+        elif self._opening is None:
+            self.pages.setCurrentWidget(self.welcome)
+
+    def _fail(self, *problems: Problem) -> None:
+        self._failures = problems
+        self._show_problems()
+
+    def _show_problems(self) -> None:
+        model = self.document.model
+        found = (*model.file.problems, *model.problems) if model else ()
+        serious = [p for p in found if p.severity is not Severity.NOTE]
+        self.problems.set_problems([*self._failures, *serious])
+
+    def _show_recent(self) -> None:
+        paths = [Path(name) for name in self.settings.recent_files]
+        self.welcome.set_recent(paths, self._missing)
+        self.actions_.set_recent(paths, self._missing)
+
+    def _show_summaries(self, summaries: Sequence[opening.Summary]) -> None:
+        self.welcome.set_summaries(summaries)
+        self.actions_.set_specimens({s.path: s.name for s in summaries})
+
+    def _show_missing(self, missing: frozenset[Path]) -> None:
+        self._missing = missing
+        self._show_recent()
+
+    # This computer.
+
+    def detect(self) -> None:
+        """Look at this computer, again."""
+        self.statusBar().showMessage("Looking at this computer…")
+        self.detector.start(computer.detecting)
+
+    def measure(self) -> None:
+        """Time this computer's memory."""
+        self.statusBar().showMessage("Measuring memory bandwidth…")
+        self.bandwidth.start(computer.measuring)
+
+    def _detected(self, machine: Machine) -> None:
+        self.statusBar().showMessage(f"This computer: {machine.name}", _STATUS_MS)
+        self.document.set_this_computer(machine)
+
+    # Choices of the window.
+
+    def choose_units(self, units: UnitSystem) -> None:
+        """Show sizes in these units, now and next time."""
+        self.settings = replace(self.settings, units=units)
+        self.document.set_units(units)
+        self._tick()
+
+    def choose_theme(self, mode: ThemeMode) -> None:
+        """Use this theme, now and next time."""
+        self.settings = replace(self.settings, theme=mode.value)
+        self._theme.set_mode(mode)
+        self._tick()
+
+    def _tick(self) -> None:
+        units, mode = self.document.units, self._theme.mode
+        self.actions_.units.set_value(units, units.value)
+        self.actions_.theme.set_value(mode, THEME_WORDS[mode])
+
+    def _save(self) -> None:
+        self.settings = replace(
+            self.settings,
+            geometry=self.saveGeometry().toBase64().toStdString(),
+            splitter=self.page.splitter_state(),
+        )
+        try:
+            settings_file.save(self._settings_path, self.settings)
+        except OSError as error:
+            logging.warning("settings could not be saved: %s", error)
+
+    # What Qt asks.
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The first paint is what everything slow waits for."""
+        super().paintEvent(event)
+        if not self._was_painted:
+            self._was_painted = True
+            QTimer.singleShot(0, self._after_first_paint)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Keep the settings and end the threads."""
+        self._save()
+        self.hide()
+        runners = self.findChildren(Runner)
+        for runner in runners:
+            runner.cancel()
+        for runner in runners:
+            runner.stop()
+        super().closeEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Files may be dropped."""
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+            self._drop_hint.cover()
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """The file went away again."""
+        self._drop_hint.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open what was dropped, or say why not."""
+        self._drop_hint.hide()
+        event.acceptProposedAction()
+        names = dropped_files(event.mimeData())
+        if names:
+            self.open_files(names)
+        else:
+            self._fail(
+                Problem(
+                    "not_local",
+                    "What was dropped is not a file on this computer.",
+                    Severity.WARNING,
+                    "Download the file first, then drop it here.",
+                )
+            )
+
+    # How it is put together.
+
+    def _build(self) -> None:
+        self.problems = ProblemArea()
+        self.loading = LoadingStrip()
+        self.welcome = WelcomePanel(self.document)
+        self.page = ModelPage(self.document)
+        self._blank = QWidget()
+        self.pages = QStackedWidget()
+        for page in (self.welcome, self.page, self._blank):
+            self.pages.addWidget(page)
+        middle = QWidget()
+        column = QVBoxLayout(middle)
+        space = self.fontMetrics().averageCharWidth()
+        column.setContentsMargins(space, space, space, 0)
+        column.addWidget(self.problems)
+        column.addWidget(self.loading)
+        column.addWidget(self.pages, 1)
+        self.setCentralWidget(middle)
+        self._drop_hint = DropHint(self)
+        for switch in (self.actions_.units, self.actions_.theme):
+            self.statusBar().addPermanentWidget(switch.button)
+        self._tick()
+
+    def _connect(self) -> None:
+        a = self.actions_
+        for action, slot in (
+            (a.open, self.ask_for_file),
+            (a.cancel, self.opener.cancel),
+            (a.close_model, lambda: self.document.set_model(None)),
+            (a.quit, self.close),
+            (a.reset, self.document.reset),
+            (a.filter, self.page.show_filter),
+            (a.overview, lambda: self.page.show_panel(self.page.overview)),
+            (a.tensors, lambda: self.page.show_panel(self.page.tensors)),
+            (a.metadata, lambda: self.page.show_panel(self.page.metadata)),
+            (a.plan, lambda: self.page.show_panel(self.page.plan)),
+            (a.detect, self.detect),
+            (a.measure, self.measure),
+            (a.shortcuts, lambda: about.show_keys(self, a.keys())),
+            (a.about, lambda: about.show_about(self)),
+        ):
+            action.triggered.connect(slot)
+        a.file_chosen.connect(self.open_path)
+        a.units_chosen.connect(self.choose_units)
+        a.theme_chosen.connect(self.choose_theme)
+        self.welcome.open_asked.connect(self.ask_for_file)
+        self.welcome.chosen.connect(self.open_path)
+        self.welcome.computer.measure_asked.connect(self.measure)
+        self.loading.cancelled.connect(self.opener.cancel)
+        self.opener.started.connect(lambda: a.cancel.setEnabled(True))
+        self.opener.progressed.connect(self.loading.set_progress)
+        self.opener.finished.connect(self._opened)
+        self.opener.ended.connect(self._reading_ended)
+        self.detector.finished.connect(self._detected)
+        self.bandwidth.finished.connect(self._detected)
+        self._looker.finished.connect(self._show_missing)
+        self._summariser.finished.connect(self._show_summaries)
+        self.document.model_changed.connect(self._show_model)
+        a.cancel.setEnabled(False)
+
+    def _restore(self) -> None:
+        stored = QByteArray.fromBase64(self.settings.geometry.encode("ascii", "replace"))
+        if not self.restoreGeometry(stored):
+            screen = QGuiApplication.primaryScreen().availableSize()
+            self.resize(min(_SIZE[0], screen.width()), min(_SIZE[1], screen.height()))
+        self.page.restore_splitter(self.settings.splitter)
+
+    def _after_first_paint(self) -> None:
+        self.painted.emit()
+        self.detect()
+        self._looker.start(opening.missing([Path(p) for p in self.settings.recent_files]))
+        self._summariser.start(opening.summarising(self._specimens))

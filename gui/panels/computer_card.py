@@ -1,0 +1,95 @@
+"""This computer in a few lines: what was found, and what could not be seen."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+
+from core.machine.machine import Device
+from core.provenance import Rank, Unit, format_value
+from gui.document import LOOKING, Document
+from gui.widgets.fact_label import FactLabel
+from gui.widgets.text import Style, Text
+
+
+class ComputerCard(QWidget):
+    """Memory and bandwidth of every device of this computer, whichever machine is chosen."""
+
+    measure_asked = Signal()
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._name = Text(style=Style.STRONG)
+        self.measure_button = QPushButton("Measure memory bandwidth")
+        self.measure_button.setToolTip("Times this computer's RAM; takes a few seconds")
+        self.measure_button.clicked.connect(self.measure_asked)
+        self._grid = QGridLayout()
+        self._grid.setHorizontalSpacing(2 * self.fontMetrics().averageCharWidth())
+        self._grid.setVerticalSpacing(2)
+        self._grid.setColumnStretch(4, 1)
+        self._rows: list[_Row] = []
+        self._problems = Text(style=Style.MUTED, wrap=True)
+        top = QHBoxLayout()
+        top.addWidget(self._name)
+        top.addStretch(1)
+        top.addWidget(self.measure_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(Text("THIS COMPUTER", Style.HEADING))
+        column.addLayout(top)
+        column.addLayout(self._grid)
+        column.addWidget(self._problems)
+        document.machine_changed.connect(self._show)
+        document.units_changed.connect(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        found = self._document.this_computer
+        machine = found or LOOKING
+        self._name.set_text(machine.name if found else "Looking at this computer…")
+        devices = machine.devices if found else ()
+        while len(self._rows) > len(devices):
+            self._rows.pop().remove(self._grid)
+        while len(self._rows) < len(devices):
+            self._rows.append(_Row(self._grid, len(self._rows)))
+        for row, device in zip(self._rows, devices, strict=True):
+            row.show(device, self._document)
+        host = devices[-1].bandwidth if devices else None
+        self.measure_button.setVisible(host is not None and host.source.rank is not Rank.MEASURED)
+        words = " ".join(p.message for p in machine.problems)
+        self._problems.set_text(words)
+        self._problems.setVisible(bool(words))
+
+
+class _Row:
+    """One device: name, memory, what others use of it, bandwidth."""
+
+    def __init__(self, grid: QGridLayout, line: int) -> None:
+        self._name = Text()
+        self._memory = FactLabel("Memory")
+        self._used = FactLabel("In use")
+        self._bandwidth = FactLabel("Bandwidth")
+        self._widgets = (self._name, self._memory, self._used, self._bandwidth)
+        for column, widget in enumerate(self._widgets):
+            grid.addWidget(widget, line, column)
+
+    def show(self, device: Device, document: Document) -> None:
+        """Show this device."""
+        units = document.units
+        self._name.set_text(device.name)
+        self._memory.set_name(f"{device.name}, memory")
+        self._memory.set_number(device.memory, units)
+        self._used.set_name(f"{device.name}, in use")
+        used = format_value(device.used.value, Unit.BYTES, units)
+        self._used.set_number(device.used, units, f"{used} in use" if device.used.known else "")
+        self._bandwidth.set_name(f"{device.name}, bandwidth")
+        known = device.bandwidth.known
+        text = None if known else "bandwidth not known"
+        self._bandwidth.set_number(device.bandwidth, units, text)
+
+    def remove(self, grid: QGridLayout) -> None:
+        """Take the row off the screen."""
+        for widget in self._widgets:
+            grid.removeWidget(widget)
+            widget.deleteLater()

@@ -1,0 +1,143 @@
+"""The line over everything: which model this is, in one breath."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+
+from core.gguf import display
+from core.gguf.header import Kind
+from core.model.model import Model
+from core.provenance import Input, Number, Rank, Source, Unit, format_value
+from gui.document import Document
+from gui.widgets.elided_text import ElidedText
+from gui.widgets.fact_label import FactLabel
+from gui.widgets.text import Style, Text
+
+_TABLE = Source(Rank.DERIVED, "tensor table of the file")
+
+
+class HeaderLine(QWidget):
+    """Name, label and bits, parameters, layers and size of the open model."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._name = ElidedText(style=Style.HEADLINE)
+        self._name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self._label = Text(style=Style.STRONG)
+        self._bits = FactLabel("Bits per weight")
+        self._parameters = FactLabel("Parameters")
+        self._active = FactLabel("Parameters that one token uses")
+        self._layers = FactLabel("Layers")
+        self._size = FactLabel("Bytes on disk")
+        self._parts = Text(style=Style.MUTED)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(self.fontMetrics().averageCharWidth())
+        for widget in (
+            self._name,
+            self._label,
+            self._bits,
+            self._parameters,
+            self._active,
+            self._layers,
+            self._size,
+            self._parts,
+        ):
+            row.addWidget(widget)
+        row.addStretch(1)
+        document.model_changed.connect(self._show)
+        document.units_changed.connect(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        model = self._document.model
+        if model is None:
+            return
+        self._name.set_text(title(model))
+        label = display(model.label) if model.label else model.mix
+        self._label.set_text(label)
+        self._label.setVisible(bool(label))
+        weights = model.weights
+        has_weights = weights.parameters > 0
+        bits = Number(
+            weights.bits_per_weight if has_weights else None,
+            Unit.BITS_PER_WEIGHT,
+            _TABLE,
+            "8 × bytes of all tensors / parameters",
+            (
+                Input("bytes of all tensors", weights.bytes, Unit.BYTES),
+                Input("parameters", weights.parameters),
+            ),
+        )
+        parameters = Number(
+            weights.parameters, Unit.PARAMETERS, _TABLE, "sum of the elements of every tensor"
+        )
+        active = Number(
+            weights.active_parameters,
+            Unit.PARAMETERS,
+            _TABLE,
+            "parameters, of the experts only those used, of look-ups one row",
+            (
+                Input("experts", model.shape.experts),
+                Input("experts used", model.shape.experts_used),
+            ),
+        )
+        size = Number(
+            model.file.file_bytes,
+            Unit.BYTES,
+            Source(Rank.REPORTED, "file system"),
+            note="" if model.file.complete else "A part is missing: the whole is larger.",
+        )
+        units = self._document.units
+        self._bits.set_number(bits, units)
+        self._bits.setVisible(has_weights)
+        self._parameters.set_number(
+            parameters, units, format_value(parameters.value, Unit.PARAMETERS) + " parameters"
+        )
+        self._parameters.setVisible(has_weights)
+        self._active.set_number(
+            active, units, format_value(active.value, Unit.PARAMETERS) + " active"
+        )
+        self._active.setVisible(has_weights and model.shape.experts > 0)
+        self._layers.set_number(_layers(model), units, layers_in_words(model))
+        self._layers.setVisible(model.shape.layers > 0)
+        self._size.set_number(size, units)
+        self._parts.set_text(_parts(model))
+        self._parts.setVisible(bool(self._parts.text()))
+
+
+def title(model: Model) -> str:
+    """What to call a model: its own name, or that of its file."""
+    return display(model.name) or display(model.file.header.path.name)
+
+
+def layers_in_words(model: Model) -> str:
+    """ "40 layers, 10 with KV"; "32 layers" where every layer keeps a cache, or nobody knows."""
+    layers = model.shape.layers
+    word = "layer" if layers == 1 else "layers"
+    cached = {layer for group in model.cache.groups for layer in group.layers}
+    if not model.cache.known or len(cached) >= layers:
+        return f"{layers} {word}"
+    return f"{layers} {word}, {len(cached) or 'none'} with KV"
+
+
+def _layers(model: Model) -> Number[int]:
+    groups = [*model.cache.groups, *model.cache.states]
+    return Number(
+        model.shape.layers,
+        Unit.COUNT,
+        Source(Rank.REPORTED, "file header"),
+        inputs=tuple(Input(f"layers with {group.name}", len(group.layers)) for group in groups),
+        note=model.cache.rule,
+    )
+
+
+def _parts(model: Model) -> str:
+    words = [] if model.file.kind is Kind.MODEL else [str(model.file.kind)]
+    count = len(model.file.headers) + len(model.file.missing)
+    if count > 1:
+        words.append(f"{count} shards")
+    if model.file.missing:
+        words.append(f"{len(model.file.missing)} missing")
+    return ", ".join(words)

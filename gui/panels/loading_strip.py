@@ -1,0 +1,54 @@
+"""What is being read, how far it is, and a way out."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
+
+from gui.widgets.elided_text import ElidedText
+
+# A file that is read faster than this shows no strip: it would only flicker.
+_DELAY_MS = 150
+_STEPS = 1000
+
+
+class LoadingStrip(QWidget):
+    """Shown while a file is read. ``cancelled`` is emitted by its button."""
+
+    cancelled = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._name = ElidedText()
+        self._bar = QProgressBar()
+        self._bar.setAccessibleName("Reading")
+        self._bar.setTextVisible(False)
+        self._bar.setMaximumWidth(40 * self.fontMetrics().averageCharWidth())
+        cancel = QPushButton("Cancel")
+        cancel.setToolTip("Keep what is shown (Esc)")
+        cancel.clicked.connect(self.cancelled)
+        row = QHBoxLayout(self)
+        row.addWidget(self._name, 1)
+        row.addWidget(self._bar, 1)
+        row.addWidget(cancel)
+        self._delay = QTimer(self)
+        self._delay.setSingleShot(True)
+        self._delay.setInterval(_DELAY_MS)
+        self._delay.timeout.connect(self.show)
+        self.hide()
+
+    def begin(self, name: str) -> None:
+        """Reading of this file has begun."""
+        self._name.set_text(f"Reading {name}")
+        self._bar.setRange(0, 0)
+        self._delay.start()
+
+    def set_progress(self, share: float) -> None:
+        """How far it is, 0 to 1."""
+        self._bar.setRange(0, _STEPS)
+        self._bar.setValue(round(share * _STEPS))
+
+    def end(self) -> None:
+        """Nothing is read any more."""
+        self._delay.stop()
+        self.hide()

@@ -1,0 +1,109 @@
+"""The page of an open model: its name, what it holds on the left, its plan on the right.
+
+Where the window is too narrow for two columns, the plan is the first tab.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QTabWidget, QVBoxLayout, QWidget
+
+from gui.document import Document
+from gui.panels.header_line import HeaderLine
+from gui.panels.metadata import MetadataPanel
+from gui.panels.overview import OverviewPanel
+from gui.panels.plan import PlanPanel
+from gui.panels.tensors import TensorsPanel
+
+# Two columns need about so many characters of the system's font.
+_TWO_COLUMNS = 125
+
+
+class ModelPage(QWidget):
+    """Everything about the open model."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self.header = HeaderLine(document)
+        self.overview = OverviewPanel(document)
+        self.tensors = TensorsPanel(document)
+        self.metadata = MetadataPanel(document)
+        self.plan = PlanPanel(document)
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.setAccessibleName("What the file holds")
+        for panel, name in (
+            (self.overview, "Overview"),
+            (self.tensors, "Tensors"),
+            (self.metadata, "Metadata"),
+        ):
+            self.tabs.addTab(panel, name)
+        self.plan_area = QScrollArea()
+        self.plan_area.setFrameShape(QFrame.Shape.NoFrame)
+        self.plan_area.setWidgetResizable(True)
+        self.plan_area.setWidget(self.plan)
+        self.splitter = QSplitter(Qt.Orientation.Horizontal)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.addWidget(self.tabs)
+        self.splitter.addWidget(self.plan_area)
+        self.splitter.setStretchFactor(0, 5)
+        self.splitter.setStretchFactor(1, 6)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.header)
+        column.addWidget(self.splitter, 1)
+        document.model_changed.connect(self._count)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the plan is a tab."""
+        return self.tabs.indexOf(self.plan_area) >= 0
+
+    def show_panel(self, panel: QWidget) -> None:
+        """Bring a panel to the front and give it the keyboard."""
+        if panel is self.plan:
+            panel = self.plan_area
+        if self.tabs.indexOf(panel) >= 0:
+            self.tabs.setCurrentWidget(panel)
+        panel.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        first = panel.nextInFocusChain()
+        if not panel.hasFocus() and panel.isAncestorOf(first):
+            first.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def show_filter(self) -> None:
+        """Put the cursor in the filter of the table in front; of the tensors where none is."""
+        panel = self.tabs.currentWidget()
+        if panel not in (self.tensors, self.metadata):
+            self.tabs.setCurrentWidget(self.tensors)
+        filtered = self.metadata if panel is self.metadata else self.tensors
+        filtered.focus_filter()
+
+    def splitter_state(self) -> str:
+        """Where the splitter stands, in base64."""
+        return self.splitter.saveState().toBase64().toStdString()
+
+    def restore_splitter(self, state: str) -> None:
+        """Put the splitter back; nothing happens for an unknown state."""
+        self.splitter.restoreState(QByteArray.fromBase64(state.encode("ascii", "replace")))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Two columns where there is room for them."""
+        super().resizeEvent(event)
+        narrow = self.width() < _TWO_COLUMNS * self.fontMetrics().averageCharWidth()
+        if narrow and not self.narrow:
+            self.tabs.insertTab(0, self.plan_area, "Plan")
+            self.tabs.setCurrentIndex(0)
+        elif not narrow and self.narrow:
+            self.tabs.removeTab(self.tabs.indexOf(self.plan_area))
+            self.splitter.addWidget(self.plan_area)
+            self.plan_area.show()
+
+    def _count(self) -> None:
+        model = self._document.model
+        for panel, name, count in (
+            (self.tensors, "Tensors", len(model.file.tensors) if model else 0),
+            (self.metadata, "Metadata", len(model.file.header.entries) if model else 0),
+        ):
+            self.tabs.setTabText(self.tabs.indexOf(panel), f"{name} {count:,}")

@@ -1,0 +1,55 @@
+"""The banners over the page. Many of them scroll, so that the page stays in sight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
+
+from core.problems import Problem
+from gui.widgets.banner import BannerStack
+
+# The share of the window's height that problems may take.
+_SHARE = 0.3
+
+
+class ProblemArea(QScrollArea):
+    """Shows problems; takes no room where there are none."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.stack = BannerStack()
+        self.setWidget(self.stack)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.stack.installEventFilter(self)
+        self.hide()
+
+    def set_problems(self, problems: Sequence[Problem]) -> None:
+        """Show these problems, the most severe first."""
+        self.stack.set_problems(problems)
+        self._fit()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """A dismissed banner gives its room back."""
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.HideToParent):
+            self._fit()
+        return super().eventFilter(watched, event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Another width, other line breaks."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        self.setVisible(bool(self.stack.banners))
+        layout = self.stack.layout()
+        width = self.viewport().width()
+        wanted = layout.totalHeightForWidth(width) if layout.hasHeightForWidth() else -1
+        wanted = wanted if wanted >= 0 else layout.totalSizeHint().height()
+        self.setFixedHeight(min(wanted, round(_SHARE * self.window().height())))

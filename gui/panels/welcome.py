@@ -1,0 +1,196 @@
+"""What the window shows without a model: how to get one, and this computer."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.provenance import Unit, format_value
+from gui import theme
+from gui.document import Document
+from gui.panels.computer_card import ComputerCard
+from gui.widgets.file_card import FileCard
+from gui.widgets.text import Style, Text
+from gui.workers.opening import Summary
+
+_WIDTH = 130  # characters of the system's font; a wider window leaves margins
+_CARD = 36  # characters that one card needs at least
+
+
+class WelcomePanel(QScrollArea):
+    """Drop a file, open one, take a recent one or a specimen. ``chosen`` gives the path."""
+
+    open_asked = Signal()
+    chosen = Signal(Path)
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._summaries: dict[Path, Summary] = {}
+        self.computer = ComputerCard(document)
+        self.open_button = QPushButton("Open a GGUF file…")
+        self.open_button.setDefault(True)
+        self.open_button.clicked.connect(self.open_asked)
+        self._recent = _Cards()
+        self._recent_title = Text("RECENT FILES", Style.HEADING)
+        self._specimens = _Cards()
+        self._specimens_title = Text(
+            "WELL-KNOWN MODELS, TO TRY IT WITHOUT A DOWNLOAD", Style.HEADING
+        )
+        for cards in (self._recent, self._specimens):
+            cards.chosen.connect(self.chosen)
+        self._recent_title.hide()
+        self._specimens_title.hide()
+        page = QWidget()
+        space = self.fontMetrics().height()
+        page.setMaximumWidth(_WIDTH * self.fontMetrics().averageCharWidth())
+        column = QVBoxLayout(page)
+        column.setContentsMargins(space, space, space, space)
+        column.setSpacing(space // 2)
+        column.addWidget(_DropBox(self.open_button))
+        column.addSpacing(space // 2)
+        column.addWidget(self.computer)
+        for title, cards in (
+            (self._recent_title, self._recent),
+            (self._specimens_title, self._specimens),
+        ):
+            column.addSpacing(space // 2)
+            column.addWidget(title)
+            column.addWidget(cards)
+        column.addStretch(1)
+        # The page stays in the middle of a wide window.
+        middle = QWidget()
+        row = QHBoxLayout(middle)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(page)
+        self.setWidget(middle)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        document.units_changed.connect(self._say_more)
+
+    def set_recent(self, paths: Sequence[Path], missing: Collection[Path]) -> None:
+        """Show the recent files; those that are not there any more cannot be chosen."""
+        self._recent.set_paths(paths)
+        self._recent_title.setVisible(bool(paths))
+        for card in self._recent.cards:
+            gone = card.path in missing
+            card.setEnabled(not gone)
+            folder = str(card.path.parent)
+            card.set_words(card.path.name, f"not found in {folder}" if gone else folder)
+
+    def set_specimens(self, paths: Sequence[Path]) -> None:
+        """Show the specimens, by file name until `set_summaries` says more."""
+        self._specimens.set_paths(paths)
+        self._specimens_title.setVisible(bool(paths))
+        self._say_more()
+
+    def set_summaries(self, summaries: Sequence[Summary]) -> None:
+        """What the specimens hold."""
+        self._summaries = {summary.path: summary for summary in summaries}
+        self._say_more()
+
+    def _say_more(self) -> None:
+        units = self._document.units
+        for card in self._specimens.cards:
+            summary = self._summaries.get(card.path)
+            if summary is None:
+                card.set_words(card.path.stem, "")
+                continue
+            words = [format_value(summary.parameters, Unit.PARAMETERS)]
+            if summary.active_parameters:
+                words[0] += f", {format_value(summary.active_parameters, Unit.PARAMETERS)} active"
+            words += [summary.label, format_value(summary.bytes, Unit.BYTES, units)]
+            card.set_words(summary.name, " · ".join(word for word in words if word))
+
+
+class _Cards(QWidget):
+    """Cards in as many columns as there is room for."""
+
+    chosen = Signal(Path)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.cards: list[FileCard] = []
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(self.fontMetrics().height() // 2)
+        self._columns = 1
+
+    def set_paths(self, paths: Sequence[Path]) -> None:
+        """One card each, in this order."""
+        if [card.path for card in self.cards] == list(paths):
+            return
+        for card in self.cards:
+            self._grid.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        self.cards = [FileCard(path) for path in paths]
+        for card in self.cards:
+            card.clicked.connect(lambda _=False, path=card.path: self.chosen.emit(path))
+        self._place()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """More or fewer columns."""
+        super().resizeEvent(event)
+        columns = max(1, self.width() // (_CARD * self.fontMetrics().averageCharWidth()))
+        if columns != self._columns:
+            self._columns = columns
+            self._place()
+
+    def _place(self) -> None:
+        for number, card in enumerate(self.cards):
+            self._grid.addWidget(card, number // self._columns, number % self._columns)
+        for column in range(self._grid.columnCount()):
+            self._grid.setColumnStretch(column, 1 if column < self._columns else 0)
+
+
+class _DropBox(QFrame):
+    """Where to drop a file. The whole window takes it; this says so."""
+
+    def __init__(self, button: QPushButton, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        space = self.fontMetrics().height()
+        self._icon = QLabel()
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(Text("Weigh a model before you load it", Style.HEADLINE))
+        words.addWidget(
+            Text(
+                "Drop a GGUF file anywhere in this window to see what it needs in memory and how "
+                "fast it can write on this computer.",
+                Style.MUTED,
+                wrap=True,
+            )
+        )
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2 * space, 3 * space // 2, 2 * space, 3 * space // 2)
+        row.setSpacing(3 * space // 2)
+        row.addWidget(self._icon)
+        row.addLayout(words, 1)
+        row.addWidget(button)
+        side = 3 * space
+        self._icon.setPixmap(
+            theme.icon("weighbridge", theme.colors().accent).pixmap(QSize(side, side))
+        )
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """A dashed border."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        c = theme.colors()
+        painter.setPen(QPen(QColor(c.muted), 1, Qt.PenStyle.DashLine))
+        painter.setBrush(QColor(c.base))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
