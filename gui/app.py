@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QObject, QSocketNotifier
+    from PySide6.QtCore import QSocketNotifier
 
     from gui.main_window import MainWindow
 
@@ -126,6 +126,7 @@ def _show(files: list[str]) -> int:
     from gui import crash, settings
     from gui.document import Document
     from gui.main_window import MainWindow
+    from gui.theme import Theme
 
     class Application(QApplication):
         """Hands on the files that macOS sends as events."""
@@ -145,7 +146,7 @@ def _show(files: list[str]) -> int:
     crash_log = crash.CrashLog(crash.default_path())
     crash_log.install()
     try:
-        window = MainWindow(Document(), settings.default_path())
+        window = MainWindow(Document(), Theme(application), settings.default_path())
         crash_log.reported.connect(window.show_failure)
         application.file_opened.connect(window.open_path)
         window.show()

@@ -1,0 +1,134 @@
+"""When the program itself is wrong: one sentence for the user, everything in the log."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import qWarning
+from pytestqt.qtbot import QtBot
+
+from gui.crash import CrashLog
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def crash_log(tmp_path: Path) -> Iterator[CrashLog]:
+    made = CrashLog(tmp_path / "state" / "weighbridge.log")
+    made.install()
+    yield made
+    made.remove()
+
+
+def error(text: str) -> BaseException:
+    try:
+        raise ValueError(text)
+    except ValueError as raised:
+        return raised
+
+
+def test_an_error_is_logged_whole_and_said_in_one_sentence(crash_log: CrashLog) -> None:
+    said: list[str] = []
+    crash_log.reported.connect(said.append)
+    raised = error("the needle")
+    sys.excepthook(type(raised), raised, raised.__traceback__)
+    (sentence,) = said
+    assert str(crash_log.path) in sentence
+    assert "Traceback" not in sentence and "\n" not in sentence
+    log = crash_log.path.read_text()
+    assert "the needle" in log and "Traceback" in log and "test_app_crash.py" in log
+
+
+def test_the_same_error_again_is_said_once(crash_log: CrashLog) -> None:
+    said: list[str] = []
+    crash_log.reported.connect(said.append)
+    for _ in range(3):
+        crash_log.record(error("in a paint event"))
+    assert len(said) == 1
+    assert crash_log.path.read_text().count("Traceback") == 1
+
+
+def test_an_error_in_another_thread_is_said_in_this_one(qtbot: QtBot, crash_log: CrashLog) -> None:
+    def fail() -> None:
+        raise ValueError("elsewhere")
+
+    places: list[str] = []
+    crash_log.reported.connect(lambda said: places.append(threading.current_thread().name))
+    with qtbot.waitSignal(crash_log.reported, timeout=5000):
+        thread = threading.Thread(target=fail)
+        thread.start()
+        thread.join()
+    assert places == [threading.current_thread().name]
+    assert "elsewhere" in crash_log.path.read_text()
+
+
+def test_what_qt_says_goes_to_the_log(crash_log: CrashLog) -> None:
+    qWarning("a warning of Qt's own")
+    assert "Qt: a warning of Qt's own" in crash_log.path.read_text()
+
+
+def test_ctrl_c_is_no_error(crash_log: CrashLog) -> None:
+    said: list[str] = []
+    crash_log.reported.connect(said.append)
+    sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+    assert said == []
+    assert crash_log.path.read_text() == ""
+
+
+def test_removing_it_gives_the_hooks_back(tmp_path: Path) -> None:
+    before = (sys.excepthook, threading.excepthook, sys.unraisablehook)
+    handlers = list(logging.getLogger().handlers)
+    log = CrashLog(tmp_path / "log")
+    log.install()
+    assert sys.excepthook != before[0]
+    log.remove()
+    assert (sys.excepthook, threading.excepthook, sys.unraisablehook) == before
+    assert logging.getLogger().handlers == handlers
+
+
+def test_a_long_log_starts_afresh_and_the_old_one_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "weighbridge.log"
+    path.write_text("x" * 1_000_001)
+    log = CrashLog(path)
+    log.install()
+    log.remove()
+    assert path.read_text() == ""
+    assert path.with_suffix(".log.old").stat().st_size == 1_000_001
+
+
+def test_a_log_that_cannot_be_written_goes_to_standard_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    program = (
+        "from gui.crash import CrashLog\n"
+        "from pathlib import Path\n"
+        f"log = CrashLog(Path({str(tmp_path / 'file' / 'weighbridge.log')!r}))\n"
+        "log.reported.connect(print)\n"
+        "log.install()\n"
+        "1 / 0\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert "standard error" in done.stdout
+    assert "ZeroDivisionError" in done.stderr
+
+
+def test_a_hard_crash_leaves_its_stack_in_the_log(tmp_path: Path) -> None:
+    path = tmp_path / "weighbridge.log"
+    program = (
+        "import os, signal\n"
+        "from gui.crash import CrashLog\n"
+        "from pathlib import Path\n"
+        f"CrashLog(Path({str(path)!r})).install()\n"
+        "os.kill(os.getpid(), signal.SIGABRT)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60)
+    assert done.returncode == -6 if os.name == "posix" else done.returncode
+    assert "Fatal Python error: Aborted" in path.read_text()

@@ -1,0 +1,118 @@
+"""Settings: typed, versioned, never in the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core.units import UnitSystem
+from gui import settings
+from gui.settings import Settings
+
+FULL = Settings(
+    units=UnitSystem.GB,
+    theme="dark",
+    recent_files=("/models/größe 模型.gguf", "/models/bad \udcff byte.gguf"),
+    last_folder="/models",
+    geometry="AdnQywADAAA=",
+    splitter="AAAA/w==",
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "config" / "settings.json"
+
+
+def test_without_a_file_there_are_defaults(path: Path) -> None:
+    assert settings.load(path) == Settings()
+    assert not path.parent.exists()
+
+
+def test_what_was_saved_is_loaded(path: Path) -> None:
+    settings.save(path, FULL)
+    assert settings.load(path) == FULL
+
+
+def test_saving_leaves_nothing_but_the_file(path: Path) -> None:
+    settings.save(path, Settings())
+    settings.save(path, FULL)
+    assert [p.name for p in path.parent.iterdir()] == ["settings.json"]
+
+
+def test_a_save_that_fails_keeps_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.save(path, FULL)
+
+    def no_room(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", no_room)
+    with pytest.raises(OSError, match="No space"):
+        settings.save(path, Settings())
+    assert settings.load(path) == FULL
+    assert [p.name for p in path.parent.iterdir()] == ["settings.json"]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe\x00",
+        b"[]",
+        b"{}",
+        b'{"version": 2, "units": "GB"}',
+        b'{"version": "1"}',
+        b"[" * 100_000,
+        b" " * 1_000_001,
+    ],
+    ids=["empty", "cut", "not text", "list", "no version", "newer", "text", "deep", "huge"],
+)
+def test_a_file_that_is_not_understood_is_kept_and_defaults_are_used(
+    path: Path, data: bytes
+) -> None:
+    path.parent.mkdir()
+    path.write_bytes(data)
+    assert settings.load(path) == Settings()
+    assert path.with_name("settings.json.kept").read_bytes() == data
+
+
+def test_a_value_of_the_wrong_type_costs_only_itself(path: Path) -> None:
+    path.parent.mkdir()
+    stored = {
+        "version": 1,
+        "units": 7,
+        "theme": "plaid",
+        "recent_files": ["/a.gguf", 5, None],
+        "last_folder": ["x"],
+        "geometry": "AAAA",
+        "something new": 1,
+    }
+    path.write_text(json.dumps(stored))
+    assert settings.load(path) == Settings(recent_files=("/a.gguf",), geometry="AAAA")
+
+
+def test_a_folder_in_place_of_the_file_gives_defaults(path: Path) -> None:
+    path.mkdir(parents=True)
+    assert settings.load(path) == Settings()
+
+
+def test_the_latest_file_is_first_and_stands_once() -> None:
+    recent = Settings()
+    for name in ("/m/a.gguf", "/m/b.gguf", "/n/a.gguf", "/m/a.gguf"):
+        recent = recent.with_recent(name)
+    assert recent.recent_files == ("/m/a.gguf", "/n/a.gguf", "/m/b.gguf")
+    assert recent.last_folder == "/m"
+
+
+def test_only_ten_files_are_remembered() -> None:
+    recent = Settings()
+    for number in range(15):
+        recent = recent.with_recent(f"/{number}.gguf")
+    assert recent.recent_files == tuple(f"/{n}.gguf" for n in range(14, 4, -1))
+
+
+def test_settings_lie_in_the_users_configuration(tmp_path: Path) -> None:
+    assert settings.default_path().is_relative_to(tmp_path / "xdg_config_home")

@@ -1,0 +1,148 @@
+"""Functions off the GUI thread: answers come back in it, stale ones are dropped."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gui.workers.runner import Function, Handle, Runner
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    made = Runner("test")
+    yield made
+    assert made.stop()
+
+
+def waiting_for(event: Event, answer: object) -> Function:
+    def wait(handle: Handle) -> object:
+        assert event.wait(5)
+        return answer
+
+    return wait
+
+
+def test_the_function_runs_elsewhere_and_its_answer_comes_here(
+    qtbot: QtBot, runner: Runner
+) -> None:
+    here = threading.current_thread()
+    places = []
+    runner.finished.connect(lambda answer: places.append(threading.current_thread()))
+    with qtbot.waitSignal(runner.finished, timeout=5000) as heard:
+        runner.start(lambda handle: threading.current_thread())
+    assert heard.args is not None
+    assert heard.args[0] is not here
+    assert places == [here]
+    assert not runner.running
+
+
+def test_an_earlier_answer_is_dropped_even_when_it_comes_later(
+    qtbot: QtBot, runner: Runner
+) -> None:
+    first, second = Event(), Event()
+    answers: list[object] = []
+    runner.finished.connect(answers.append)
+    runner.start(waiting_for(first, "old"))
+    runner.start(waiting_for(second, "new"))
+    with qtbot.waitSignal(runner.ended, timeout=5000):
+        second.set()
+    first.set()
+    runner.stop()
+    qtbot.wait(20)
+    assert answers == ["new"]
+
+
+def test_an_answer_that_is_on_its_way_when_another_call_begins_is_dropped(
+    qtbot: QtBot, runner: Runner
+) -> None:
+    answers: list[object] = []
+    runner.finished.connect(answers.append)
+    runner.start(lambda handle: "old")
+    runner._threads[0].join()  # answered, but not yet delivered
+    with qtbot.waitSignal(runner.ended, timeout=5000):
+        runner.start(lambda handle: "new")
+    assert answers == ["new"]
+
+
+def test_cancel_ends_it_at_once_and_tells_the_function(qtbot: QtBot, runner: Runner) -> None:
+    seen = Event()
+
+    def until_cancelled(handle: Handle) -> None:
+        while not handle.cancelled():
+            pass
+        seen.set()
+        raise RuntimeError("nobody wants to know")
+
+    answers: list[object] = []
+    runner.finished.connect(answers.append)
+    runner.start(until_cancelled)
+    with qtbot.waitSignal(runner.ended, timeout=5000):
+        runner.cancel()
+    assert not runner.running
+    assert seen.wait(5)
+    assert runner.stop()
+    qtbot.wait(20)
+    assert answers == []
+
+
+def test_progress_is_passed_on_but_not_more_often_than_can_be_seen(
+    qtbot: QtBot, runner: Runner
+) -> None:
+    shares: list[float] = []
+    runner.progressed.connect(shares.append)
+
+    def work(handle: Handle) -> None:
+        for step in range(100_000):
+            handle.progress(step / 100_000)
+
+    with qtbot.waitSignal(runner.ended, timeout=10_000):
+        runner.start(work)
+    assert shares[0] == 0.0
+    assert 1 <= len(shares) < 100
+
+
+def test_progress_of_an_earlier_call_is_dropped(qtbot: QtBot, runner: Runner) -> None:
+    handles: list[Handle] = []
+    started, end = Event(), Event()
+
+    def first(handle: Handle) -> None:
+        handles.append(handle)
+        started.set()
+        assert end.wait(5)
+
+    shares: list[float] = []
+    runner.progressed.connect(shares.append)
+    runner.start(first)
+    assert started.wait(5)
+    runner.start(lambda handle: None)
+    handles[0].progress(0.5)
+    end.set()
+    qtbot.waitUntil(lambda: not runner.running, timeout=5000)
+    assert shares == []
+
+
+def test_an_exception_is_reported_like_any_that_nobody_caught(
+    qtbot: QtBot, runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported: list[BaseException] = []
+    monkeypatch.setattr("sys.excepthook", lambda kind, error, trace: reported.append(error))
+
+    def fail(handle: Handle) -> None:
+        raise ValueError("broken")
+
+    with qtbot.waitSignal(runner.ended, timeout=5000):
+        runner.start(fail)
+    assert [str(error) for error in reported] == ["broken"]
+
+
+def test_stop_says_when_a_thread_hangs(runner: Runner) -> None:
+    end = Event()
+    runner.start(waiting_for(end, None))
+    assert not runner.stop(0.05)
+    end.set()
+    assert runner.stop(5)
