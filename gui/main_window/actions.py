@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
@@ -57,8 +57,8 @@ class Actions(QObject):
         self.measure = self._action("Measure memory &bandwidth")
         self.shortcuts = self._action("&Keys", "F1")
         self.about = self._action("&About Weighbridge")
-        self.units = _Switch(self, "&Units", UNIT_WORDS, self.units_chosen)
-        self.theme = _Switch(self, "T&heme", THEME_WORDS, self.theme_chosen)
+        self.units = _Switch(self, "&Units", UNIT_WORDS, self.units_chosen.emit)
+        self.theme = _Switch(self, "T&heme", THEME_WORDS, self.theme_chosen.emit)
         # For whoever needs a model to act on.
         self.with_model = (
             self.close_model,
@@ -134,7 +134,7 @@ class _Switch(QObject):
     """One of a few values: a menu, and a button that opens the same menu."""
 
     def __init__(
-        self, actions: Actions, title: str, words: Mapping[T, str], chosen: Signal
+        self, actions: Actions, title: str, words: Mapping[T, str], choose: Callable[[T], None]
     ) -> None:
         super().__init__(actions)
         self._title = title.replace("&", "")
@@ -144,7 +144,7 @@ class _Switch(QObject):
         for value, text in words.items():
             action = group.addAction(text)
             action.setCheckable(True)
-            action.triggered.connect(lambda _=False, v=value: chosen.emit(v))
+            action.triggered.connect(lambda _=False, v=value: choose(v))
             self._actions[value] = action
         self.menu.addActions(group.actions())
         self.button = QToolButton()

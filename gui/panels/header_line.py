@@ -6,9 +6,10 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from core.gguf import display
 from core.gguf.header import Kind
-from core.model.model import Model
+from core.model.model import CacheGroup, Model, StateGroup
 from core.provenance import Input, Number, Rank, Source, Unit, format_value
 from gui.document import Document
+from gui.panels.overview import facts
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.text import Style, Text
@@ -60,16 +61,6 @@ class HeaderLine(QWidget):
         self._label.setVisible(bool(label))
         weights = model.weights
         has_weights = weights.parameters > 0
-        bits = Number(
-            weights.bits_per_weight if has_weights else None,
-            Unit.BITS_PER_WEIGHT,
-            _TABLE,
-            "8 × bytes of all tensors / parameters",
-            (
-                Input("bytes of all tensors", weights.bytes, Unit.BYTES),
-                Input("parameters", weights.parameters),
-            ),
-        )
         parameters = Number(
             weights.parameters, Unit.PARAMETERS, _TABLE, "sum of the elements of every tensor"
         )
@@ -83,14 +74,8 @@ class HeaderLine(QWidget):
                 Input("experts used", model.shape.experts_used),
             ),
         )
-        size = Number(
-            model.file.file_bytes,
-            Unit.BYTES,
-            Source(Rank.REPORTED, "file system"),
-            note="" if model.file.complete else "A part is missing: the whole is larger.",
-        )
         units = self._document.units
-        self._bits.set_number(bits, units)
+        self._bits.set_number(facts.bits_per_weight(weights), units)
         self._bits.setVisible(has_weights)
         self._parameters.set_number(
             parameters, units, format_value(parameters.value, Unit.PARAMETERS) + " parameters"
@@ -102,7 +87,7 @@ class HeaderLine(QWidget):
         self._active.setVisible(has_weights and model.shape.experts > 0)
         self._layers.set_number(_layers(model), units, layers_in_words(model))
         self._layers.setVisible(model.shape.layers > 0)
-        self._size.set_number(size, units)
+        self._size.set_number(facts.size_on_disk(model), units)
         self._parts.set_text(_parts(model))
         self._parts.setVisible(bool(self._parts.text()))
 
@@ -123,7 +108,7 @@ def layers_in_words(model: Model) -> str:
 
 
 def _layers(model: Model) -> Number[int]:
-    groups = [*model.cache.groups, *model.cache.states]
+    groups: list[CacheGroup | StateGroup] = [*model.cache.groups, *model.cache.states]
     return Number(
         model.shape.layers,
         Unit.COUNT,

@@ -69,16 +69,16 @@ class ModelPage(QWidget):
             self.tabs.setCurrentWidget(panel)
         panel.setFocus(Qt.FocusReason.ShortcutFocusReason)
         first = panel.nextInFocusChain()
-        if not panel.hasFocus() and panel.isAncestorOf(first):
+        if not panel.hasFocus() and first is not None and panel.isAncestorOf(first):
             first.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def show_filter(self) -> None:
         """Put the cursor in the filter of the table in front; of the tensors where none is."""
-        panel = self.tabs.currentWidget()
-        if panel not in (self.tensors, self.metadata):
+        if self.tabs.currentWidget() is self.metadata:
+            self.metadata.focus_filter()
+        else:
             self.tabs.setCurrentWidget(self.tensors)
-        filtered = self.metadata if panel is self.metadata else self.tensors
-        filtered.focus_filter()
+            self.tensors.focus_filter()
 
     def splitter_state(self) -> str:
         """Where the splitter stands, in base64."""

@@ -48,8 +48,8 @@ class ProblemArea(QScrollArea):
 
     def _fit(self) -> None:
         self.setVisible(bool(self.stack.banners))
-        layout = self.stack.layout()
         width = self.viewport().width()
-        wanted = layout.totalHeightForWidth(width) if layout.hasHeightForWidth() else -1
-        wanted = wanted if wanted >= 0 else layout.totalSizeHint().height()
+        wanted = self.stack.heightForWidth(width)
+        if wanted < 0:
+            wanted = self.stack.sizeHint().height()
         self.setFixedHeight(min(wanted, round(_SHARE * self.window().height())))
