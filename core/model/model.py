@@ -86,28 +86,33 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class CacheGroup:
-    """Layers that keep the same kind of cache row.
+    """Layers that keep the same kind of cache row. ``core.model.cache_size`` turns it into bytes.
 
     ``layers`` are their indices. ``k_width`` and ``v_width`` are elements of one row in one layer
     (kv_heads x head size); ``v_width`` is 0 where only K is kept (latent attention, indexers).
+    ``v_width_padded`` is the V row when flash attention is off: the engine then pads every layer's
+    V to the widest. ``k_head`` and ``v_head`` are the head sizes, 0 where heads do not apply.
     ``window`` is in tokens, None for the whole context. ``stride`` is how many tokens one row
     stands for (compressed caches; else 1). ``sequence_streams`` marks caches that are kept per
-    sequence whatever the unified setting. ``window_per_stream`` marks windows that a unified
-    cache does not multiply by its slots. ``read_limit`` caps the rows decoding reads (sparse
-    attention); None reads min(depth, window). ``rule`` says which keys decided.
+    sequence whatever the unified setting. ``sharers`` counts layers without a cache of their own
+    that read this one. ``read_limit`` caps the rows that decoding reads (sparse attention); None
+    reads min(depth, window). ``v_read`` is False where V is allocated and never read. ``rule``
+    says which keys decided.
     """
 
     name: str
     layers: tuple[int, ...]
     k_width: int
     v_width: int
-    window: int | None = None
-    stride: int = 1
+    v_width_padded: int = 0
     k_head: int = 0
     v_head: int = 0
+    window: int | None = None
+    stride: int = 1
     sequence_streams: bool = False
-    window_per_stream: bool = False
+    sharers: int = 0
     read_limit: int | None = None
+    v_read: bool = True
     rule: str = ""
 
 
@@ -128,9 +133,14 @@ class StateGroup:
     rule: str = ""
 
     @property
+    def bytes_per_layer(self) -> int:
+        """4 bytes per element, one sequence."""
+        return 4 * (self.r_elements + self.s_elements)
+
+    @property
     def bytes_per_sequence(self) -> int:
         """4 bytes per element, all layers."""
-        return 4 * (self.r_elements + self.s_elements) * len(self.layers)
+        return self.bytes_per_layer * len(self.layers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,12 +149,23 @@ class CacheFacts:
 
     ``known`` is False where no rule covers the architecture: ``groups`` and ``states`` are then
     empty, ``low`` and ``high`` bound the bytes per token of an f16 cache as far as the keys allow,
-    and every figure made from them is unknown. ``problem`` says which rule is missing.
+    and every figure made from them is unknown. ``problem`` says which rule is missing. Known and
+    without groups or states is a model that keeps no cache at all (an encoder).
+
+    ``layers`` is how many layers the engine counts, draft blocks included: the length of every
+    figure by layer. ``draft_groups`` is what a built-in draft head keeps when it is used, in a
+    context of its own. ``shared_layers`` reuse another layer's cache. ``flash_attention`` is False
+    where the engine turns it off; ``same_types`` where it refuses different types for K and V.
     """
 
     known: bool
     groups: tuple[CacheGroup, ...] = ()
     states: tuple[StateGroup, ...] = ()
+    draft_groups: tuple[CacheGroup, ...] = ()
+    layers: int = 0
+    shared_layers: int = 0
+    flash_attention: bool = True
+    same_types: bool = False
     rule: str = ""
     low: int | None = None
     high: int | None = None
