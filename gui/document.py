@@ -153,6 +153,12 @@ class Document(QObject):
         self._held = False
         self._merge_until = 0.0
 
+    def what_if(self, **changes: Any) -> Plan:
+        """The plan with other fields of the choice; nothing changes. Needs an open model."""
+        if self._model is None:
+            raise ValueError("no model is open")
+        return self._resolve(self._model, self.machine, replace(self.choice, **changes))
+
     def set_model(self, model: Model | None) -> None:
         """Show another model, or none. What was chosen for the old model alone is dropped."""
         choice = replace(self.choice, depth=None, requantize=None, gpu_layers="all", cpu_moe=0)
