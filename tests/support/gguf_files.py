@@ -25,12 +25,12 @@ _FORMATS = {
 
 class Typed(NamedTuple):
     """A metadata value with its type said outright. ``element`` is the type inside an array;
-    ``count`` may claim another length than the array has."""
+    ``claimed`` may say another length than the array has."""
 
     type: int
     value: object
     element: int = U8
-    count: int | None = None
+    claimed: int | None = None
 
 
 Plain: TypeAlias = bool | int | float | str | bytes | Typed | Sequence[object]
@@ -40,7 +40,7 @@ Metadata: TypeAlias = Mapping[str, Plain] | Iterable[tuple[str | bytes, Plain]]
 class TensorSpec(NamedTuple):
     """One tensor. ``type`` is a name that the gguf package knows, or a type id.
 
-    ``offset`` None puts it behind the tensor before. ``bytes`` is needed for ids that the
+    ``offset`` None puts it behind the tensor before. ``stored`` is its bytes, needed for ids that the
     package does not know, where the next offset or the file's length depends on it.
     """
 
@@ -48,7 +48,7 @@ class TensorSpec(NamedTuple):
     type: str | int
     shape: Sequence[int]
     offset: int | None = None
-    bytes: int | None = None
+    stored: int | None = None
 
     @property
     def type_id(self) -> int:
@@ -58,8 +58,8 @@ class TensorSpec(NamedTuple):
 
     @property
     def size(self) -> int:
-        if self.bytes is not None:
-            return self.bytes
+        if self.stored is not None:
+            return self.stored
         block, size = GGML_QUANT_SIZES[GGMLQuantizationType(self.type_id)]
         elements = 1
         for dimension in self.shape:
@@ -120,7 +120,7 @@ class Encoder:
             return self.string(typed.value)
         if typed.type == ARRAY:
             assert isinstance(typed.value, Sequence)
-            count = len(typed.value) if typed.count is None else typed.count
+            count = len(typed.value) if typed.claimed is None else typed.claimed
             head = self.pack("I", typed.element) + self.length(count)
             if typed.element in _FORMATS:
                 code = f"{len(typed.value)}{_FORMATS[typed.element]}"

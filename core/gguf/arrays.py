@@ -1,0 +1,165 @@
+"""Metadata values, and the pages of arrays that stay on disk."""
+
+from __future__ import annotations
+
+from core.gguf.cursor import (
+    ARRAY_STEPS,
+    MARK_EVERY,
+    MAX_KEPT,
+    SCALARS,
+    Cursor,
+    Stop,
+    layout_of,
+)
+from core.gguf.header import Array, Header, Value, ValueType
+from core.gguf.source import FileSource, unreadable
+from core.gguf.text import display
+from core.problems import Problem
+
+# Arrays up to these sizes are kept: facts are made from one value per layer, and the longest of
+# those known has 128 entries. A vocabulary stays on disk.
+KEEP_NUMBERS = 4096
+KEEP_ITEMS = 1024
+KEEP_ITEM_BYTES = 1 << 16
+_NUMBER_COST = 32  # what a Python number in a tuple takes, about
+MAX_DEPTH = 8  # llama.cpp refuses arrays of arrays altogether
+
+
+class PageError(Exception):
+    """A page could not be read. ``problem`` says why."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+def read_value(cursor: Cursor, kind: ValueType, what: str) -> Value:
+    """One value that is no string. ``what`` names it in a sentence."""
+    if kind is ValueType.ARRAY:
+        return read_array(cursor, what)
+    (number,) = cursor.unpack(cursor.layout.scalars[kind], what)
+    return number
+
+
+def value_type(number: int, cursor: Cursor, what: str) -> ValueType:
+    """The type with this number. Raises Stop: what follows an unknown type cannot be found."""
+    try:
+        return ValueType(number)
+    except ValueError:
+        raise Stop(
+            "unknown-value-type",
+            f"{what} has the value type {number}, which GGUF does not have",
+            cursor.offset,
+        ) from None
+
+
+def read_array(cursor: Cursor, what: str, depth: int = 1, keep: bool = True) -> Array:
+    """An array: walked over, and kept only where it is short."""
+    number, count = cursor.unpack(cursor.layout.array_head, what)
+    element = value_type(number, cursor, what)
+    claim = f"{what} with {count:,} elements"
+    offset = cursor.offset
+    marks: list[int] = []
+    if element in SCALARS:
+        cursor.skip(count * cursor.layout.scalars[element].size, claim)
+        keep = keep and count <= KEEP_NUMBERS and count * _NUMBER_COST <= cursor.kept_left
+        cursor.kept_left -= count * _NUMBER_COST if keep else 0
+    else:
+        if element is ValueType.STRING:
+            marks = cursor.skip_strings(count, claim)
+        else:
+            marks = _skip_arrays(cursor, count, claim, depth)
+        keep = keep and count <= KEEP_ITEMS and cursor.offset - offset <= KEEP_ITEM_BYTES
+    end = cursor.offset
+    items = None
+    if keep:
+        cursor.seek(offset)
+        items = read_items(cursor, element, count, what, depth)
+        cursor.seek(end)
+    return Array(element, count, offset, end, items, () if keep else tuple(marks))
+
+
+def _skip_arrays(cursor: Cursor, count: int, what: str, depth: int) -> list[int]:
+    if depth == MAX_DEPTH:
+        raise Stop(
+            "nested-too-deep", f"{what} holds arrays more than {MAX_DEPTH} deep", cursor.offset
+        )
+    cursor.require(count * cursor.layout.array_head.size, what)
+    cursor.spend(count * ARRAY_STEPS, what)
+    marks = []
+    for index in range(count):
+        if index % MARK_EVERY == 0:
+            marks.append(cursor.offset)
+        read_array(cursor, what, depth + 1, keep=False)
+    return marks
+
+
+def read_items(
+    cursor: Cursor, element: ValueType, count: int, what: str, depth: int = 1
+) -> tuple[Value, ...]:
+    """``count`` elements from where the cursor is."""
+    if element in SCALARS:
+        form = f"{cursor.layout.mark}{count}{SCALARS[element]}"
+        return cursor.numbers(form, what)
+    if element is ValueType.STRING:
+        return tuple(cursor.text(what, MAX_KEPT)[0] for _ in range(count))
+    return tuple(read_array(cursor, what, depth + 1) for _ in range(count))
+
+
+def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Value, ...]:
+    """Elements ``start`` to ``stop`` (as in a slice, both clamped) of an array of ``header``.
+
+    The file is opened for this page only. Raises PageError where the file cannot be read, has
+    changed since its header was read, or the page would take more than 64 MiB.
+    """
+    start = max(0, min(start, array.count))
+    stop = max(start, min(stop, array.count))
+    if array.items is not None:
+        return array.items[start:stop]
+    where = display(str(header.path))
+    try:
+        source = FileSource(header.path)
+    except (OSError, ValueError) as error:
+        raise PageError(unreadable(header.path, error)) from error
+    with source:
+        if (source.size, source.modified_ns) != (header.file_bytes, header.modified_ns):
+            raise PageError(
+                Problem(
+                    "changed",
+                    f"{display(header.path.name)} was changed since it was opened.",
+                    advice="Open it again.",
+                    where=where,
+                )
+            )
+        layout = layout_of(header.version or 3, header.byte_order)
+        cursor = Cursor(source, layout)
+        what = "the array"
+        try:
+            if array.element in SCALARS:
+                size = layout.scalars[array.element].size
+                if (stop - start) * size > MAX_KEPT:
+                    raise Stop("page-too-large", f"the page is over {MAX_KEPT >> 20} MiB", 0)
+                cursor.seek(array.offset + start * size)
+                return read_items(cursor, array.element, stop - start, what)
+            cursor.seek(array.marks[start // MARK_EVERY] if start < array.count else array.end)
+            if array.element is ValueType.STRING:
+                cursor.skip_strings(start % MARK_EVERY, what)
+            else:
+                for _ in range(start % MARK_EVERY):
+                    read_array(cursor, what, keep=False)
+            items = read_items(cursor, array.element, stop - start, what)
+            if cursor.kept_left == 0:
+                raise Stop("page-too-large", f"the page is over {MAX_KEPT >> 20} MiB", 0)
+        except Stop as error:
+            raise PageError(
+                Problem(
+                    error.code,
+                    f"The page cannot be shown: {error}.",
+                    advice="Ask for fewer elements at once.",
+                    where=where,
+                    offset=error.offset,
+                )
+            ) from error
+        except OSError as error:
+            raise PageError(unreadable(header.path, error)) from error
+    return items

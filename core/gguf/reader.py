@@ -1,0 +1,296 @@
+"""Reading one header: counts, metadata, tensor table.
+
+Nothing that the file claims is believed before it is checked against the bytes that are left, and
+whatever could be read before a fault is kept.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+from core.gguf import checks, pieces, signatures
+from core.gguf.arrays import read_value, value_type
+from core.gguf.cursor import (
+    MAX_DIMENSIONS,
+    MAX_TEXT,
+    CancelledCheck,
+    Cursor,
+    Progress,
+    Stop,
+    layout_of,
+)
+from core.gguf.header import ByteOrder, Entry, Header, Value, ValueType
+from core.gguf.sizes import Row, align, size_tensors
+from core.gguf.source import FileSource, Source, unreadable
+from core.gguf.text import display, excerpt
+from core.problems import Problem, Severity
+
+MAGIC = b"GGUF"
+VERSIONS = (1, 2, 3)
+# The most keys seen in a real file are about a hundred, the most tensors about 70,000.
+MAX_KEYS = 1 << 16
+MAX_TENSORS = 1 << 18
+MAX_KEY = (1 << 16) - 1  # the specification's limit
+_MIN_KEY = 4 + 1  # a type and one byte, beside the length of the key
+
+
+def read_header(
+    path: Path | str,
+    cancelled: CancelledCheck | None = None,
+    progress: Progress | None = None,
+) -> Header:
+    """The header of one file. The file is open, for reading only, while this runs.
+
+    ``cancelled`` is asked before every further 256 KiB; ``progress`` is told how many bytes of the
+    header are behind. Every fault is a Problem of the header; the only exception is Cancelled.
+    """
+    path = Path(path)
+    try:
+        source = FileSource(path)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
+        return Header(path, 0, 0, None, problems=(unreadable(path, error),))
+    with source:
+        header = parse(source, path, cancelled, progress)
+        try:
+            changed = source.changed()
+        except OSError:
+            changed = True
+    if changed:
+        header = replace(header, problems=(*header.problems, _still_written(path)))
+    return header
+
+
+def parse(
+    source: Source,
+    path: Path,
+    cancelled: CancelledCheck | None = None,
+    progress: Progress | None = None,
+) -> Header:
+    """The header that ``source`` begins with. ``path`` is only a name."""
+    try:
+        head = source.read(0, 8)
+        if head[:4] != MAGIC or len(head) < 8:
+            problem = signatures.recognize(source, path)
+            return Header(path, source.size, source.modified_ns, None, problems=(problem,))
+    except OSError as error:
+        problem = unreadable(path, error)
+        return Header(path, source.size, source.modified_ns, None, problems=(problem,))
+    version, byte_order = _version(head)
+    if version not in VERSIONS:
+        return Header(
+            path,
+            source.size,
+            source.modified_ns,
+            version,
+            byte_order,
+            problems=(_unsupported(version, path),),
+        )
+    cursor = Cursor(source, layout_of(version, byte_order), len(head), cancelled, progress)
+    return _Reading(cursor, path).header(version, byte_order)
+
+
+def _version(head: bytes) -> tuple[int, ByteOrder]:
+    """A version read in the wrong order has its low half empty; llama.cpp tells them apart so."""
+    little, big = struct.unpack("<I", head[4:])[0], struct.unpack(">I", head[4:])[0]
+    if little and little & 0xFFFF == 0:
+        return big, ByteOrder.BIG
+    return little, ByteOrder.LITTLE
+
+
+class _Reading:
+    """One pass over one header. What has been read stays when the pass ends early."""
+
+    def __init__(self, cursor: Cursor, path: Path) -> None:
+        self.cursor = cursor
+        self.path = path
+        self.key_count: int | None = None  # while the keys are read
+        self.key = ""
+        self.tensor_count: int | None = None  # while the tensors are read
+        self.entries: list[Entry] = []
+        self.metadata: dict[str, Value] = {}
+        self.rows: list[Row] = []
+        self.problems: list[Problem] = []
+        self.cut: list[str] = []
+        self.complete = False
+
+    def header(self, version: int, byte_order: ByteOrder) -> Header:
+        try:
+            self._read()
+            self.complete = True
+        except Stop as stop:
+            self.problems.append(self._stopped(stop))
+        except OSError as error:
+            self.problems.append(unreadable(self.path, error))
+        source = self.cursor.source
+        alignment, remarks = checks.alignment_of(*self._alignment())
+        self.problems += remarks
+        data_offset = align(self.cursor.offset, alignment) if self.complete else None
+        data_bytes = max(source.size - data_offset, 0) if data_offset is not None else None
+        tensors, remarks = size_tensors(self.rows, alignment, data_bytes)
+        self.problems += remarks
+        self.problems += checks.check_entries(self.entries)
+        self.problems += checks.check_tensors(tensors, alignment)
+        if data_offset is not None:
+            self.problems += (
+                pieces.first_piece(self.path, problem)
+                for problem in checks.check_length(
+                    tensors,
+                    data_offset,
+                    source.size,
+                    source.modified_ns,
+                    self.metadata.get(checks.SPECIMEN_KEY),
+                )
+            )
+        if self.cut:
+            self.problems.append(_cut_text(self.cut))
+        where = display(str(self.path))
+        return Header(
+            path=self.path,
+            file_bytes=source.size,
+            modified_ns=source.modified_ns,
+            version=version,
+            byte_order=byte_order,
+            alignment=alignment,
+            data_offset=data_offset,
+            entries=tuple(self.entries),
+            metadata=self.metadata,
+            tensors=tensors,
+            problems=tuple(
+                replace(problem, where=problem.where or where) for problem in self.problems
+            ),
+        )
+
+    def _alignment(self) -> tuple[Value | None, ValueType | None]:
+        for entry in self.entries:
+            if entry.key == "general.alignment":
+                return entry.value, entry.type
+        return None, None
+
+    def _read(self) -> None:
+        cursor = self.cursor
+        (tensor_count,) = cursor.unpack(cursor.layout.length, "the number of tensors")
+        (key_count,) = cursor.unpack(cursor.layout.length, "the number of keys")
+        self._refuse(key_count, MAX_KEYS, _MIN_KEY, "keys")
+        self.key_count = key_count
+        self._read_keys(key_count)
+        self.key_count = None
+        self._refuse(tensor_count, MAX_TENSORS, cursor.layout.tensor_tails[0].size + 4, "tensors")
+        self.tensor_count = tensor_count
+        self._read_tensors(tensor_count)
+
+    def _place(self) -> str:
+        if self.tensor_count is not None:
+            return f"tensor {len(self.rows) + 1:,} of {self.tensor_count:,}"
+        if self.key_count is not None:
+            name = f" ({excerpt(self.key)})" if self.key else ""
+            return f"key {len(self.entries) + 1:,} of {self.key_count:,}{name}"
+        return "the counts of keys and tensors"
+
+    def _refuse(self, count: int, most: int, least_bytes: int, what: str) -> None:
+        """A count that no real file has is not worth the walk."""
+        least = count * (least_bytes + self.cursor.layout.length.size)
+        if count > most:
+            raise Stop(
+                "impossible-count",
+                f"it declares {count:,} {what}, which would need at least {least:,} bytes; "
+                f"{max(self.cursor.left, 0):,} are left and {most:,} {what} are the most that is "
+                "read",
+                self.cursor.offset,
+            )
+
+    def _read_keys(self, count: int) -> None:
+        cursor, metadata = self.cursor, self.metadata
+        for _ in range(count):
+            self.key = ""
+            key, length = cursor.text("its name", MAX_KEY)
+            if length > MAX_KEY:
+                raise Stop(
+                    "long-key",
+                    f"its name has {length:,} bytes, where the format allows {MAX_KEY:,}",
+                    cursor.offset - length,
+                )
+            self.key = key
+            (number,) = cursor.unpack(cursor.layout.u32, "its type")
+            kind = value_type(number, cursor, "it")
+            offset = cursor.offset
+            value: Value
+            if kind is ValueType.STRING:
+                value, length = cursor.text("its text")
+                if length > MAX_TEXT or not cursor.kept_left:
+                    self.cut.append(key)
+            else:
+                value = read_value(cursor, kind, "its array")
+            duplicate = key in metadata
+            self.entries.append(Entry(key, kind, value, offset, duplicate))
+            if not duplicate:
+                metadata[key] = value
+
+    def _read_tensors(self, count: int) -> None:
+        cursor, rows = self.cursor, self.rows
+        u32, tails = cursor.layout.u32, cursor.layout.tensor_tails
+        for _ in range(count):
+            name, length = cursor.text("its name", MAX_KEY)
+            if length > MAX_KEY:
+                raise Stop(
+                    "long-tensor-name", f"its name has {length:,} bytes", cursor.offset - length
+                )
+            (dimensions,) = cursor.unpack(u32, "its number of dimensions")
+            if dimensions > MAX_DIMENSIONS:
+                raise Stop(
+                    "impossible-dimensions",
+                    f"it declares {dimensions:,} dimensions, where {MAX_DIMENSIONS} are the most "
+                    "that is read and 4 the most that llama.cpp takes",
+                    cursor.offset - u32.size,
+                )
+            *shape, type_id, offset = cursor.unpack(tails[dimensions], "its shape")
+            rows.append(Row(name, tuple(shape), type_id, offset))
+
+    def _stopped(self, stop: Stop) -> Problem:
+        truncated = stop.code == "truncated"
+        return Problem(
+            stop.code,
+            f"The header is incomplete at byte {stop.offset:,}, in {self._place()}: {stop}.",
+            advice=(
+                "The file is cut off: finish the download, or get it again."
+                if truncated
+                else "The file is damaged or was made to mislead; get it again from its source."
+            ),
+            offset=stop.offset,
+            missing_bytes=stop.missing,
+        )
+
+
+def _unsupported(version: int, path: Path) -> Problem:
+    return Problem(
+        "version",
+        f"{display(path.name)} is a GGUF file of version {version:,}; versions 1, 2 and 3 exist so "
+        "far.",
+        advice=(
+            "Look for a newer version of this program."
+            if 3 < version < 100
+            else "The file is damaged; get it again."
+        ),
+        where=display(str(path)),
+        offset=4,
+    )
+
+
+def _still_written(path: Path) -> Problem:
+    return Problem(
+        "growing",
+        f"{display(path.name)} was changed while it was read: it is still being written.",
+        Severity.WARNING,
+        advice="Open it again when that is over.",
+        where=display(str(path)),
+    )
+
+
+def _cut_text(keys: list[str]) -> Problem:
+    others = f" and {len(keys) - 1:,} more" if len(keys) > 1 else ""
+    return Problem(
+        "long-text",
+        f"The text of {excerpt(keys[0])}{others} is too long to keep; its beginning is shown.",
+        Severity.NOTE,
+    )

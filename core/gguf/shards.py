@@ -1,0 +1,188 @@
+"""A model from any of its files: one file, or the family of shards that it belongs to."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+from core.gguf.cursor import CancelledCheck, Progress
+from core.gguf.header import Header, ModelFile, Tensor
+from core.gguf.kinds import describe, kind_of
+from core.gguf.ollama import blob_note
+from core.gguf.reader import read_header
+from core.gguf.text import display
+from core.problems import Problem, Severity
+
+# llama.cpp names shards so (llama_split_path), counting from 1; split.no inside counts from 0.
+_NAME = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.gguf)", re.I)
+MAX_SHARDS = 10_000
+
+
+def open_file(
+    path: Path | str,
+    cancelled: CancelledCheck | None = None,
+    progress: Progress | None = None,
+) -> ModelFile:
+    """The model that ``path`` is, or is a shard of.
+
+    Every fault, the file being absent included, is a Problem of the result. ``cancelled`` is asked
+    now and then; ``progress`` is told how many bytes of the header that is being read are behind.
+    Raises Cancelled and nothing else.
+    """
+    opened = read_header(path, cancelled, progress)
+    count = _integer(opened, "split.count") or 1
+    name = _NAME.fullmatch(opened.path.name)
+    if count <= 1 or count > MAX_SHARDS:
+        return _family([opened], (), _name_notes(opened, name, count))
+    if name is None or int(name["count"]) != count:
+        return _family([opened], _unnamed(opened, count), [_unnameable(opened, count)])
+    headers: list[Header] = []
+    missing: list[str] = []
+    problems: list[Problem] = []
+    for number in range(1, count + 1):
+        file_name = f"{name['stem']}-{number:05}-of-{count:05}{name['end']}"
+        if number == int(name["number"]):
+            header = opened
+        else:
+            header = read_header(opened.path.with_name(file_name), cancelled, progress)
+        if header.version is None:
+            missing.append(display(file_name))
+            # One sentence for a file that is not there, its own problem for one that is broken.
+            problems += (p for p in header.problems if p.code != "not-found")
+        else:
+            headers.append(header)
+    problems += _missing(missing, count, opened)
+    problems += _disagreements(headers, count, name["stem"])
+    return _family(headers, tuple(missing), problems)
+
+
+def _family(headers: list[Header], missing: tuple[str, ...], problems: list[Problem]) -> ModelFile:
+    first = headers[0]
+    kind = kind_of(first)
+    if len(headers) == 1:
+        tensors = first.tensors
+    else:
+        tensors = tuple(
+            tensor._replace(shard=number)
+            for number, header in enumerate(headers)
+            for tensor in header.tensors
+        )
+        problems += _repeated(tensors)
+    notes = describe(kind, first) + blob_note(first)
+    where = display(str(first.path))
+    return ModelFile(
+        header=first,
+        headers=tuple(headers),
+        kind=kind,
+        tensors=tensors,
+        missing=missing,
+        problems=(
+            *chain.from_iterable(header.problems for header in headers),
+            *(replace(p, where=p.where or where) for p in (*problems, *notes)),
+        ),
+    )
+
+
+def _missing(names: list[str], count: int, opened: Header) -> list[Problem]:
+    if not names:
+        return []
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+    return [
+        Problem(
+            "missing-shard",
+            f"{len(names):,} of {count:,} shards could not be read: {shown}. Every total is a "
+            "lower bound.",
+            Severity.WARNING,
+            advice="Put all shards of the model into one folder.",
+            where=display(str(opened.path.parent)),
+        )
+    ]
+
+
+def _unnamed(opened: Header, count: int) -> tuple[str, ...]:
+    own = _integer(opened, "split.no")
+    return tuple(
+        f"shard {number + 1} of {count}" for number in range(count) if number != (own or 0)
+    )
+
+
+def _unnameable(opened: Header, count: int) -> Problem:
+    return Problem(
+        "missing-shard",
+        f"{display(opened.path.name)} is one of {count:,} shards, but is not named like one, so "
+        "the others cannot be found. Every total is a lower bound.",
+        Severity.WARNING,
+        advice=f"Name the files NAME-00001-of-{count:05}.gguf and so on.",
+    )
+
+
+def _name_notes(header: Header, name: re.Match[str] | None, count: int) -> list[Problem]:
+    """A name that promises shards which the file knows nothing of."""
+    if name is None or header.version is None:
+        return []
+    if count == 1 and int(name["number"]) == int(name["count"]) == 1:
+        return []
+    return [
+        Problem(
+            "shard-name",
+            f"{display(header.path.name)} is named like shard {int(name['number']):,} of "
+            f"{int(name['count']):,}, but the file says nothing of shards; it is read as a whole.",
+            Severity.NOTE,
+        )
+    ]
+
+
+def _disagreements(headers: list[Header], count: int, stem: str) -> list[Problem]:
+    """Shards that belong to another set, and a set that lacks tensors."""
+    problems = []
+    for header in headers:
+        name = _NAME.fullmatch(header.path.name)
+        number = int(name["number"]) - 1 if name else None
+        inside = (_integer(header, "split.no"), _integer(header, "split.count"))
+        if inside != (number, count):
+            problems.append(
+                Problem(
+                    "shard-mismatch",
+                    f"{display(header.path.name)} says that it is shard "
+                    f"{'?' if inside[0] is None else inside[0] + 1} of {inside[1] or '?'}: its "
+                    "name and its contents disagree.",
+                    Severity.WARNING,
+                    advice="A shard of another model may have been copied over this one.",
+                    where=display(str(header.path)),
+                )
+            )
+    stated = _integer(headers[0], "split.tensors.count")
+    found = sum(len(header.tensors) for header in headers)
+    if stated is not None and len(headers) == count and found != stated:
+        problems.append(
+            Problem(
+                "shard-tensors",
+                f"The shards of {display(stem)} hold {found:,} tensors together, where the first "
+                f"one counts {stated:,}.",
+                Severity.WARNING,
+            )
+        )
+    return problems
+
+
+def _repeated(tensors: tuple[Tensor, ...]) -> list[Problem]:
+    """The same tensor in two shards; twice in one is a problem of that one's header."""
+    places: dict[str, int] = {}
+    for tensor in tensors:
+        if places.setdefault(tensor.name, tensor.shard) != tensor.shard:
+            return [
+                Problem(
+                    "duplicate-tensor",
+                    f"{display(tensor.name)} stands in more than one shard, and every row is "
+                    "counted. llama.cpp refuses these files.",
+                    Severity.WARNING,
+                )
+            ]
+    return []
+
+
+def _integer(header: Header, key: str) -> int | None:
+    value = header.metadata.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

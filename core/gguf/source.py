@@ -1,0 +1,133 @@
+"""Where the bytes of a header come from.
+
+A ``Source`` is the one seam between the reader and the place: a local file here. The file is read
+by explicit reads and not by a memory map: a map would kill the program with SIGBUS when the file
+shrinks or its disk fails, and would hold the interpreter lock while a slow disk is waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol
+
+from core.gguf.text import display
+from core.problems import Problem
+
+
+class Cancelled(Exception):  # noqa: N818 - it is no error
+    """The caller's ``cancelled`` said yes. The only exception that reading raises."""
+
+
+class Source(Protocol):
+    """Random access to bytes whose number is known. Errors of the place are OSError."""
+
+    size: int
+    modified_ns: int
+
+    def read(self, offset: int, length: int) -> bytes:
+        """The bytes at ``offset``: fewer than ``length`` only at the end."""
+        ...
+
+
+class NotAFileError(OSError):
+    """A folder, a pipe or a device."""
+
+
+class FileSource:
+    """A local file, open for reading only and only inside ``with``."""
+
+    def __init__(self, path: Path) -> None:
+        # Asked before opening: a pipe would block in open(), a device might act on it.
+        _require_file(path.stat())
+        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+        self._file = open(  # noqa: SIM115 - closed by __exit__
+            path, "rb", buffering=0, opener=lambda name, _: os.open(name, flags)
+        )
+        try:
+            status = os.fstat(self._file.fileno())
+            _require_file(status)
+        except OSError:
+            self._file.close()
+            raise
+        self.size = status.st_size
+        self.modified_ns = status.st_mtime_ns
+
+    def __enter__(self) -> FileSource:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def read(self, offset: int, length: int) -> bytes:
+        self._file.seek(offset)
+        data = self._file.read(length)
+        while len(data) < length:  # a read may stop early on a network file system
+            more = self._file.read(length - len(data))
+            if not more:
+                break
+            data += more
+        return data
+
+    def changed(self) -> bool:
+        """Whether the file has another size or time than when it was opened."""
+        status = os.fstat(self._file.fileno())
+        return (status.st_size, status.st_mtime_ns) != (self.size, self.modified_ns)
+
+
+def _require_file(status: os.stat_result) -> None:
+    mode = status.st_mode
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        raise NotAFileError("is a folder")
+    what = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+    raise NotAFileError(f"is a {what}, not a file")
+
+
+def unreadable(path: Path, error: OSError | ValueError) -> Problem:
+    """What an error of the file system means for the one who opened ``path``."""
+    where = display(str(path))
+    name = display(path.name) or where
+    match error:
+        case NotAFileError():
+            advice = "Open the .gguf file itself."
+            if "folder" in str(error):
+                advice = "Open one of the .gguf files inside it."
+            return Problem("not-a-file", f"{name} {error}.", advice=advice, where=where)
+        case FileNotFoundError() | NotADirectoryError():
+            return Problem(
+                "not-found",
+                f"There is no file {name}.",
+                advice="It may have been moved or deleted, or its disk is not connected.",
+                where=where,
+            )
+        case PermissionError():
+            return Problem(
+                "no-permission",
+                f"{name} may not be read by this user.",
+                advice="Change the file's permissions, or copy it to a folder of your own.",
+                where=where,
+            )
+        case OSError():
+            reason = error.strerror or str(error) or type(error).__name__
+            return Problem(
+                "read-error",
+                f"{name} could not be read: {display(reason)}.",
+                advice="Check the disk or the network share, then try again.",
+                where=where,
+            )
+        case _:  # open() refuses a path with a zero byte in it
+            return Problem(
+                "bad-path",
+                f"{name} is no possible file name: {display(str(error))}.",
+                advice="Check how the path was typed.",
+                where=where,
+            )
