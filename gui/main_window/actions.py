@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
 from PySide6.QtWidgets import QMainWindow, QMenu, QToolButton
 
@@ -148,16 +148,18 @@ class _Switch(QObject):
             self._actions[value] = action
         self.menu.addActions(group.actions())
         self.button = QToolButton()
-        self.button.setMenu(self.menu)
-        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.button.clicked.connect(self._open)
         self.button.setAutoRaise(True)
         self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def set_value(self, value: StrEnum, word: str) -> None:
         """Tick a value; the button shows it as ``word``."""
         self._actions[value].setChecked(True)
-        self.button.setText(f"{self._title}: {word}")
+        self.button.setText(f"{self._title}: {word} ▾")
         self.button.setAccessibleName(f"{self._title}: {word}")
+
+    def _open(self) -> None:
+        self.menu.popup(self.button.mapToGlobal(QPoint(0, -self.menu.sizeHint().height())))
 
 
 def _menu_text(text: str) -> str:

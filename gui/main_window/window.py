@@ -64,7 +64,7 @@ class MainWindow(QMainWindow):
         self.bandwidth = Runner("bandwidth", self)
         self._looker = Runner("recent files", self)
         self._summariser = Runner("specimens", self)
-        self.actions_ = Actions(self, document.undo_stack)
+        self.commands = Actions(self, document.undo_stack)
         self._build()
         self._connect()
         self._restore()
@@ -72,7 +72,7 @@ class MainWindow(QMainWindow):
         self._show_recent()
         self._specimens = sorted(Path(str(files("resources") / "specimens")).glob("*.gguf"))
         self.welcome.set_specimens(self._specimens)
-        self.actions_.set_specimens({path: path.stem for path in self._specimens})
+        self.commands.set_specimens({path: path.stem for path in self._specimens})
         # A file may be dropped anywhere, on text fields too.
         for child in self.findChildren(QWidget):
             child.setAcceptDrops(False)
@@ -130,7 +130,7 @@ class MainWindow(QMainWindow):
     def _reading_ended(self) -> None:
         self._opening = None
         self.loading.end()
-        self.actions_.cancel.setEnabled(False)
+        self.commands.cancel.setEnabled(False)
         self._show_page()
 
     # What is shown.
@@ -138,7 +138,7 @@ class MainWindow(QMainWindow):
     def _show_model(self) -> None:
         model = self.document.model
         self.setWindowTitle(title(model) if model else "")
-        for action in self.actions_.with_model:
+        for action in self.commands.with_model:
             action.setEnabled(model is not None)
         self._show_page()
         self._show_problems()
@@ -162,11 +162,11 @@ class MainWindow(QMainWindow):
     def _show_recent(self) -> None:
         paths = [Path(name) for name in self.settings.recent_files]
         self.welcome.set_recent(paths, self._missing)
-        self.actions_.set_recent(paths, self._missing)
+        self.commands.set_recent(paths, self._missing)
 
     def _show_summaries(self, summaries: Sequence[opening.Summary]) -> None:
         self.welcome.set_summaries(summaries)
-        self.actions_.set_specimens({s.path: s.name for s in summaries})
+        self.commands.set_specimens({s.path: s.name for s in summaries})
 
     def _show_missing(self, missing: frozenset[Path]) -> None:
         self._missing = missing
@@ -204,8 +204,8 @@ class MainWindow(QMainWindow):
 
     def _tick(self) -> None:
         units, mode = self.document.units, self._theme.mode
-        self.actions_.units.set_value(units, units.value)
-        self.actions_.theme.set_value(mode, THEME_WORDS[mode])
+        self.commands.units.set_value(units, units.value)
+        self.commands.theme.set_value(mode, THEME_WORDS[mode])
 
     def _save(self) -> None:
         self.settings = replace(
@@ -285,12 +285,12 @@ class MainWindow(QMainWindow):
         column.addWidget(self.pages, 1)
         self.setCentralWidget(middle)
         self._drop_hint = DropHint(self)
-        for switch in (self.actions_.units, self.actions_.theme):
+        for switch in (self.commands.units, self.commands.theme):
             self.statusBar().addPermanentWidget(switch.button)
         self._tick()
 
     def _connect(self) -> None:
-        a = self.actions_
+        a = self.commands
         for action, slot in (
             (a.open, self.ask_for_file),
             (a.cancel, self.opener.cancel),
@@ -314,6 +314,7 @@ class MainWindow(QMainWindow):
         self.welcome.open_asked.connect(self.ask_for_file)
         self.welcome.chosen.connect(self.open_path)
         self.welcome.computer.measure_asked.connect(self.measure)
+        self.page.plan.measure_asked.connect(self.measure)
         self.loading.cancelled.connect(self.opener.cancel)
         self.opener.started.connect(lambda: a.cancel.setEnabled(True))
         self.opener.progressed.connect(self.loading.set_progress)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QRectF, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.machine.machine import Device
 from core.provenance import Rank, Unit, format_value
+from gui import theme
 from gui.document import LOOKING, Document
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.text import Style, Text
@@ -35,14 +37,21 @@ class ComputerCard(QWidget):
         top.addStretch(1)
         top.addWidget(self.measure_button)
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(Text("THIS COMPUTER", Style.HEADING))
         column.addLayout(top)
         column.addLayout(self._grid)
         column.addWidget(self._problems)
         document.machine_changed.connect(self._show)
         document.units_changed.connect(self._show)
         self._show()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """A card like those of the files below it."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        c = theme.colors()
+        painter.setPen(QColor(c.line))
+        painter.setBrush(QColor(c.base))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
 
     def _show(self) -> None:
         found = self._document.this_computer
@@ -55,8 +64,12 @@ class ComputerCard(QWidget):
             self._rows.append(_Row(self._grid, len(self._rows)))
         for row, device in zip(self._rows, devices, strict=True):
             row.show(device, self._document)
-        host = devices[-1].bandwidth if devices else None
-        self.measure_button.setVisible(host is not None and host.source.rank is not Rank.MEASURED)
+        host = machine.host
+        self.measure_button.setVisible(
+            found is not None
+            and host is not None
+            and host.bandwidth.source.rank is not Rank.MEASURED
+        )
         words = " ".join(p.message for p in machine.problems)
         self._problems.set_text(words)
         self._problems.setVisible(bool(words))

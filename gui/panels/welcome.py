@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -42,7 +42,6 @@ class WelcomePanel(QScrollArea):
         self._summaries: dict[Path, Summary] = {}
         self.computer = ComputerCard(document)
         self.open_button = QPushButton("Open a GGUF file…")
-        self.open_button.setDefault(True)
         self.open_button.clicked.connect(self.open_asked)
         self._recent = _Cards()
         self._recent_title = Text("RECENT FILES", Style.HEADING)
@@ -61,13 +60,14 @@ class WelcomePanel(QScrollArea):
         column.setContentsMargins(space, space, space, space)
         column.setSpacing(space // 2)
         column.addWidget(_DropBox(self.open_button))
-        column.addSpacing(space // 2)
+        column.addSpacing(space)
+        column.addWidget(Text("THIS COMPUTER", Style.HEADING))
         column.addWidget(self.computer)
         for title, cards in (
             (self._recent_title, self._recent),
             (self._specimens_title, self._specimens),
         ):
-            column.addSpacing(space // 2)
+            column.addSpacing(space)
             column.addWidget(title)
             column.addWidget(cards)
         column.addStretch(1)
@@ -182,9 +182,18 @@ class _DropBox(QFrame):
         row.addLayout(words, 1)
         row.addWidget(button)
         side = 3 * space
-        self._icon.setPixmap(
-            theme.icon("weighbridge", theme.colors().accent).pixmap(QSize(side, side))
+        self._icon.setPixmap(theme.icon("weighbridge", "").pixmap(QSize(side, side)))
+        self._button = button
+        button.setMinimumSize(
+            button.sizeHint().width() + 2 * space, button.sizeHint().height() + space // 2
         )
+        self._dress()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """The button follows the theme."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self._dress()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """A dashed border."""
@@ -194,3 +203,11 @@ class _DropBox(QFrame):
         painter.setPen(QPen(QColor(c.muted), 1, Qt.PenStyle.DashLine))
         painter.setBrush(QColor(c.base))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+
+    def _dress(self) -> None:
+        # The one button that a newcomer looks for.
+        c = theme.colors()
+        palette = self._button.palette()
+        palette.setColor(QPalette.ColorRole.Button, QColor(c.accent))
+        palette.setColor(QPalette.ColorRole.ButtonText, QColor(c.on_accent))
+        self._button.setPalette(palette)

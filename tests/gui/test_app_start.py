@@ -1,0 +1,130 @@
+"""Before the window: no screen, no library, and the terminal's Ctrl+C."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from gui.app import missing_library, screen_problem
+
+ROOT = Path(__file__).resolve().parents[2]
+SCREEN = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "XDG_SESSION_TYPE")
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="about X and Wayland")
+
+
+def environment(**changed: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in SCREEN}
+    return {**kept, **changed}
+
+
+def start(env: Mapping[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "gui", *arguments],
+        cwd=ROOT,
+        env=dict(env),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+@linux
+def test_without_a_screen_there_is_one_sentence_and_status_1() -> None:
+    done = start(environment())
+    assert done.returncode == 1
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("weighbridge: there is no screen here")
+    assert "weighbridge report FILE" in line
+
+
+@linux
+def test_a_screen_that_does_not_answer_is_named() -> None:
+    done = start(environment(DISPLAY=":987"))
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert ":987" in line and "does not answer" in line
+
+
+@linux
+def test_a_wayland_name_without_a_server_is_no_screen(tmp_path: Path) -> None:
+    env = {"WAYLAND_DISPLAY": "wayland-9", "XDG_RUNTIME_DIR": str(tmp_path)}
+    assert "no screen" in screen_problem(env)
+
+
+@linux
+def test_a_wayland_server_that_answers_is_a_screen(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "wayland-9"))
+        server.listen()
+        env = {"WAYLAND_DISPLAY": "wayland-9", "XDG_RUNTIME_DIR": str(tmp_path)}
+        assert screen_problem(env) == ""
+        # Who asks for X alone does not get Wayland.
+        assert "no screen" in screen_problem({**env, "QT_QPA_PLATFORM": "xcb"})
+
+
+@linux
+@pytest.mark.parametrize("platform", ["offscreen", "minimal", "vnc:port=5900", "offscreen;xcb"])
+def test_a_platform_that_needs_no_screen_is_taken_as_it_is(platform: str) -> None:
+    assert screen_problem({"QT_QPA_PLATFORM": platform}) == ""
+
+
+@pytest.mark.parametrize(
+    ("library", "package"),
+    [
+        # Library and package as Debian 12 pairs them (`dpkg -S`).
+        ("libEGL.so.1", "libegl1"),
+        ("libGL.so.1", "libgl1"),
+        ("libxkbcommon.so.0", "libxkbcommon0"),
+        ("libxkbcommon-x11.so.0", "libxkbcommon-x11-0"),
+        ("libdbus-1.so.3", "libdbus-1-3"),
+        ("libfontconfig.so.1", "libfontconfig1"),
+        ("libglib-2.0.so.0", "libglib2.0-0"),
+        ("libgthread-2.0.so.0", "libglib2.0-0"),
+        ("libxcb-cursor.so.0", "libxcb-cursor0"),
+        ("libxcb-icccm.so.4", "libxcb-icccm4"),
+        ("libxcb.so.1", "libxcb1"),
+        ("libX11.so.6", "libx11-6"),
+    ],
+)
+def test_a_missing_library_is_named_with_its_package(library: str, package: str) -> None:
+    message = f"{library}: cannot open shared object file: No such file or directory"
+    sentence = missing_library(message)
+    assert f"library {library} is missing" in sentence
+    assert sentence.endswith(f"apt install {package}")
+
+
+def test_another_import_error_is_no_missing_library() -> None:
+    assert missing_library("No module named 'PySide6'") == ""
+
+
+@linux
+def test_a_missing_library_of_qt_is_said_without_a_traceback(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "class Blocked:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'PySide6.QtWidgets':\n"
+        "            raise ImportError('libEGL.so.1: cannot open shared object file: x')\n"
+        "sys.meta_path.insert(0, Blocked())\n"
+        "from gui import app\n"
+        "sys.exit(app.run([]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=environment(QT_QPA_PLATFORM="offscreen"),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert "libEGL.so.1" in line and "libegl1" in line
