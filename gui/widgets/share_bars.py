@@ -20,13 +20,15 @@ from gui.widgets.text import Style, Text
 class ShareRow:
     """One row. ``share`` (0..1) is the length of the bar, ``facts`` one figure per column.
 
-    ``tone`` names the colour and hatch; None draws the plain accent.
+    ``tone`` names the colour and hatch; None draws the plain accent. ``texts`` are what the figures
+    are shown as where the header already says their unit.
     """
 
     name: str
     share: float
     facts: tuple[Number[int] | Number[float], ...]
     tone: theme.Toned | None = None
+    texts: tuple[str | None, ...] = ()
 
 
 class ShareBars(QWidget):
@@ -59,9 +61,12 @@ class ShareBars(QWidget):
         for row, (name, bar, facts) in zip(rows, self._rows, strict=True):
             name.set_text(row.name)
             bar.set_share(row.share, row.tone)
-            for header, fact, number in zip(self._headers, facts, row.facts, strict=True):
+            texts = row.texts or (None,) * len(facts)
+            for header, fact, number, text in zip(
+                self._headers, facts, row.facts, texts, strict=True
+            ):
                 fact.set_name(f"{row.name}, {header}")
-                fact.set_number(number, units)
+                fact.set_number(number, units, text)
 
     def _append(self) -> None:
         line = len(self._rows) + 1
