@@ -1,0 +1,28 @@
+"""Computers: this one, one that can be bought, or one typed by hand.
+
+Import from here; ``catalogue`` is a module: catalogue.search(words), catalogue.machine(id).
+"""
+
+from core.machine import catalogue
+from core.machine.assemble import combine, custom, with_host_bandwidth, with_ram
+from core.machine.bandwidth import BandwidthMeasurement, measure_bandwidth
+from core.machine.detect import detect
+from core.machine.export import as_dict, measurement_as_dict
+from core.machine.machine import Backend, Device, DeviceKind, Machine
+
+__all__ = [
+    "Backend",
+    "BandwidthMeasurement",
+    "Device",
+    "DeviceKind",
+    "Machine",
+    "as_dict",
+    "catalogue",
+    "combine",
+    "custom",
+    "detect",
+    "measure_bandwidth",
+    "measurement_as_dict",
+    "with_host_bandwidth",
+    "with_ram",
+]

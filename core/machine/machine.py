@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from core.problems import Problem
-from core.provenance import Number
+from core.provenance import Number, Rank, Source, Unit
 
 
 class DeviceKind(StrEnum):
@@ -29,7 +29,9 @@ class Device:
 
     ``memory`` is in bytes: what the processor can use at all. ``used`` is what others hold of it
     now (0, assumed, for a machine that is not this one). ``bandwidth`` is the peak read rate in
-    bytes per second. ``unified`` marks a GPU whose memory is the host's RAM.
+    bytes per second. ``unified`` marks a GPU whose memory is the host's RAM. ``cores`` are the
+    physical cores of a host, or the GPU cores where a maker's bins differ by them; None where that
+    says nothing. ``catalogue_id`` is the catalogue row it was recognised as, else empty.
     """
 
     name: str
@@ -39,6 +41,8 @@ class Device:
     used: Number[int]
     bandwidth: Number[float]
     unified: bool = False
+    cores: Number[int] | None = None
+    catalogue_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +62,23 @@ class Machine:
     def gpus(self) -> tuple[Device, ...]:
         """The devices that are GPUs."""
         return tuple(d for d in self.devices if d.kind is DeviceKind.GPU)
+
+    @property
+    def host(self) -> Device | None:
+        """The device that is the host; None on a unified machine."""
+        return next((d for d in self.devices if d.kind is DeviceKind.HOST), None)
+
+
+def unknown_bytes(origin: str, note: str) -> Number[int]:
+    """A size that ``origin`` does not tell; ``note`` says why and what would help."""
+    return Number(None, Unit.BYTES, Source(Rank.REPORTED, origin), note=note)
+
+
+def unknown_bandwidth(origin: str, note: str) -> Number[float]:
+    """A bandwidth that ``origin`` does not tell; ``note`` says why and what would help."""
+    return Number(None, Unit.BYTES_PER_SECOND, Source(Rank.REPORTED, origin), note=note)
+
+
+def nothing_used() -> Number[int]:
+    """What others hold on a machine that is not this one."""
+    return Number(0, Unit.BYTES, Source(Rank.ASSUMED, "a machine that runs nothing else"))

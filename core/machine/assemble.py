@@ -1,0 +1,130 @@
+"""Machines put together by hand: typed, combined, or with a figure of one's own in place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core import units
+from core.machine.apple_limit import working_set
+from core.machine.catalogue import unknown_host
+from core.machine.machine import (
+    Backend,
+    Device,
+    DeviceKind,
+    Machine,
+    nothing_used,
+    unknown_bandwidth,
+)
+from core.problems import Problem, Severity
+from core.provenance import Number, Rank, Source, Unit
+
+_TYPED = Source(Rank.REPORTED, "typed by you")
+
+
+def custom(
+    memory_bytes: int,
+    bandwidth_bytes_per_second: float | None = None,
+    *,
+    name: str = "",
+    gpu: bool = True,
+    backend: Backend = Backend.CUDA,
+    unified: bool = False,
+) -> Machine:
+    """A machine typed by hand: one GPU beside a host of unknown RAM, a unified device, or RAM.
+
+    ``backend`` is of the GPU; without one it is the CPU. Raises ValueError with a sentence where a
+    figure is not positive.
+    """
+    if memory_bytes <= 0:
+        raise ValueError("memory must be more than nothing; write it like 24 GB or 24 GiB")
+    if bandwidth_bytes_per_second is not None and bandwidth_bytes_per_second <= 0:
+        raise ValueError("bandwidth must be more than nothing; write it like 936 GB/s")
+    bandwidth = (
+        unknown_bandwidth("typed by you", "No bandwidth was given; it decides the speed.")
+        if bandwidth_bytes_per_second is None
+        else Number(float(bandwidth_bytes_per_second), Unit.BYTES_PER_SECOND, _TYPED)
+    )
+    device = Device(
+        name=name or ("GPU" if gpu else "Host"),
+        kind=DeviceKind.GPU if gpu else DeviceKind.HOST,
+        backend=backend if gpu else Backend.CPU,
+        memory=Number(memory_bytes, Unit.BYTES, _TYPED),
+        used=nothing_used(),
+        bandwidth=bandwidth,
+        unified=gpu and unified,
+    )
+    devices = (device, unknown_host()) if gpu and not unified else (device,)
+    return Machine("custom", name or _figures(device), devices)
+
+
+def combine(*machines: Machine) -> Machine:
+    """One computer out of several machines: every GPU of them and one host.
+
+    "An RTX 4090 and 64 GB at 80 GB/s" is the card's machine and a host typed by hand. The host is
+    that of the last machine whose RAM is known. GPUs stay devices of their own: neither memory
+    nor bandwidth is summed. Raises ValueError with a sentence where a machine is unified, whose
+    one memory cannot be joined with another, or where none is given.
+    """
+    if not machines:
+        raise ValueError("nothing to combine; name at least one machine")
+    for each in machines:
+        if each.host is None:
+            raise ValueError(
+                f"{each.name} has one memory for everything; it cannot be combined with others"
+            )
+    hosts = [h for each in machines if (h := each.host) is not None]
+    host = next((h for h in reversed(hosts) if h.memory.known), hosts[-1])
+    gpus = tuple(gpu for each in machines for gpu in each.gpus)
+    names = [g.name for g in gpus] or [host.name]
+    counted = [f"{names.count(n)}x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]
+    if gpus and host.memory.value is not None:
+        counted.append(f"{units.format_bytes(host.memory.value)} RAM")
+    problems = tuple(dict.fromkeys(p for each in machines for p in each.problems))
+    return Machine("custom", " + ".join(counted), (*gpus, host), problems)
+
+
+def with_ram(machine: Machine, ram_bytes: int) -> Machine:
+    """The machine with so much RAM, typed by hand: of the host, or of a unified device.
+
+    A Mac's GPU gets its share of it. Raises ValueError with a sentence if it is not positive.
+    """
+    if ram_bytes <= 0:
+        raise ValueError("memory must be more than nothing; write it like 64 GB or 64 GiB")
+    ram = Number(ram_bytes, Unit.BYTES, _TYPED)
+    devices = tuple(
+        replace(d, memory=working_set(ram) if d.backend is Backend.METAL else ram)
+        if d.kind is DeviceKind.HOST or d.unified
+        else d
+        for d in machine.devices
+    )
+    return replace(machine, devices=devices)
+
+
+def with_host_bandwidth(machine: Machine, bandwidth: Number[float]) -> Machine:
+    """The machine with a figure for its RAM, measured or typed, in place of what was known.
+
+    On a unified machine the processor's share of the bus says little about the GPU's (half of it
+    on Strix Halo), so the GPU's figure stays and a note tells both.
+    """
+    if bandwidth.value is None:
+        return machine
+    if machine.host is None:
+        note = Problem(
+            "measured_on_cpu",
+            f"The processor alone reads {units.format_bandwidth(bandwidth.value)}; the GPU shares "
+            "this memory and can be faster, so its own figure stays.",
+            Severity.NOTE,
+        )
+        return replace(machine, problems=(*machine.problems, note))
+    devices = tuple(
+        replace(d, bandwidth=bandwidth) if d.kind is DeviceKind.HOST else d for d in machine.devices
+    )
+    return replace(machine, devices=devices)
+
+
+def _figures(device: Device) -> str:
+    assert device.memory.value is not None
+    parts = [units.format_bytes(device.memory.value)]
+    if device.bandwidth.value is not None:
+        parts.append(units.format_bandwidth(device.bandwidth.value))
+    return f"{device.name}, {', '.join(parts)}"

@@ -1,0 +1,156 @@
+"""Machines that can be bought: look one up, search, and make a Machine of it."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from core.machine.apple_limit import working_set
+from core.machine.machine import (
+    Backend,
+    Device,
+    DeviceKind,
+    Machine,
+    nothing_used,
+    unknown_bandwidth,
+    unknown_bytes,
+)
+from core.machine.matching import common_bandwidth, match
+from core.machine.rows import DISCRETE, MIB, Row, RowKind, all_rows
+from core.provenance import Number, Rank, Source, Unit
+
+__all__ = ["Row", "RowKind", "all", "common_bandwidth", "machine", "match", "row", "search"]
+
+_KIND_WORDS = {
+    RowKind.DESKTOP_GPU: "desktop graphics card",
+    RowKind.LAPTOP_GPU: "laptop graphics mobile notebook",
+    RowKind.DATACENTER: "datacenter server graphics card",
+    RowKind.APU: "apu integrated graphics unified igpu",
+    RowKind.APPLE: "apple mac macbook unified",
+    RowKind.CPU: "cpu ram processor",
+}
+_DRIVER_KEEPS = "The driver keeps a few MiB; error correction, where it is on, takes a sixteenth."
+_FITTED = "The most that can be fitted; say what is."
+_SHARED_LIMIT = (
+    "The system lends the GPU part of this: on Linux the GTT limit, half by default and raised "
+    "with ttm.pages_limit; on Windows half unless the firmware sets more aside."
+)
+_OWN_RAM = "The computer around the card is not part of the catalogue; say how much RAM it has."
+
+
+def all() -> tuple[Row, ...]:
+    """Every row, in the order of the file."""
+    return all_rows()
+
+
+def row(id: str) -> Row:
+    """One row. Raises LookupError with a sentence that names what it may have meant."""
+    for each in all_rows():
+        if each.id == id:
+            return each
+    close = get_close_matches(id, [r.id for r in all_rows()], n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(close)}?" if close else ""
+    raise LookupError(f"the catalogue has no machine {id!r}{hint}")
+
+
+def search(words: str) -> tuple[Row, ...]:
+    """The rows that hold every word in name, maker, kind, memory or id, best first.
+
+    A word that is a word of the name counts more than a part of one; then shorter names, then
+    newer parts. No words: every row.
+    """
+    wanted = words.lower().split()
+    if not wanted:
+        return all_rows()
+    found = [each for each in all_rows() if _holds(each, wanted)]
+    return tuple(sorted(found, key=lambda each: _order(each, wanted)))
+
+
+def machine(id: str) -> Machine:
+    """A machine made of a catalogue row. Raises LookupError as ``row`` does.
+
+    A graphics card comes with a host of unknown RAM; a chip with graphics that shares its RAM is
+    one unified device; a processor alone is a host.
+    """
+    each = row(id)
+    bandwidth = Number(each.bandwidth, Unit.BYTES_PER_SECOND, Source(each.rank, each.source))
+    backend = _backend(each)
+    kind = DeviceKind.HOST if backend is Backend.CPU else DeviceKind.GPU
+    unified = each.kind not in DISCRETE and kind is DeviceKind.GPU
+    device = Device(
+        name=each.name,
+        kind=kind,
+        backend=backend,
+        memory=_memory(each),
+        used=nothing_used(),
+        bandwidth=bandwidth,
+        unified=unified,
+        cores=_cores(each),
+        catalogue_id=each.id,
+    )
+    devices = (device,) * each.devices
+    if each.kind in DISCRETE:
+        devices = (*devices, unknown_host())
+    return Machine(each.id, each.name, devices)
+
+
+def unknown_host() -> Device:
+    """The computer around a card of the catalogue."""
+    return Device(
+        name="Host",
+        kind=DeviceKind.HOST,
+        backend=Backend.CPU,
+        memory=unknown_bytes("catalogue", _OWN_RAM),
+        used=nothing_used(),
+        bandwidth=unknown_bandwidth("catalogue", _OWN_RAM),
+    )
+
+
+def _memory(each: Row) -> Number[int]:
+    if each.driver_mib is not None:
+        source = Source(Rank.REPORTED, f"what its driver reports; {each.source}")
+        return Number(each.driver_mib * MIB, Unit.BYTES, source)
+    if each.fixed_memory:
+        source = Source(each.rank, each.source)
+        return Number(each.nominal_bytes, Unit.BYTES, source, note=_DRIVER_KEEPS)
+    notes = [_FITTED]
+    if each.kind is RowKind.APU and each.vendor in ("AMD", "Intel"):
+        notes.append(_SHARED_LIMIT)
+    source = Source(Rank.ASSUMED, f"the largest size offered; {each.source}")
+    ram = Number(each.nominal_bytes, Unit.BYTES, source, note=" ".join(notes))
+    return working_set(ram) if each.kind is RowKind.APPLE else ram
+
+
+def _backend(each: Row) -> Backend:
+    """What llama.cpp runs best there; Snapdragon has no backend among these but the processor."""
+    if each.kind is RowKind.CPU or each.vendor == "Qualcomm":
+        return Backend.CPU
+    if each.vendor == "NVIDIA":
+        return Backend.CUDA
+    if each.vendor == "Apple":
+        return Backend.METAL
+    if each.vendor == "AMD" and each.kind in DISCRETE:
+        return Backend.ROCM
+    if each.kind is RowKind.DATACENTER:
+        return Backend.SYCL
+    return Backend.VULKAN
+
+
+def _cores(each: Row) -> Number[int] | None:
+    if each.gpu_cores is None:
+        return None
+    return Number(each.gpu_cores, Unit.COUNT, Source(each.rank, each.source))
+
+
+def _holds(each: Row, wanted: list[str]) -> bool:
+    text = _haystack(each)
+    return not any(word not in text for word in wanted)
+
+
+def _haystack(each: Row) -> str:
+    parts = (each.name, each.vendor, _KIND_WORDS[each.kind], each.kind, each.id)
+    return f"{' '.join(parts)} {each.memory_gb}gb".lower()
+
+
+def _order(each: Row, wanted: list[str]) -> tuple[int, int, int, str]:
+    own = each.name.lower().replace("(", " ").replace(")", " ").split()
+    return (-len(set(wanted) & set(own)), len(own), -(each.year or 0), each.name)

@@ -1,0 +1,77 @@
+"""Time limits: a driver that hangs or a command that never ends must not stop the program."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class TookTooLongError(Exception):
+    """The call was still running when its time was up, or an earlier one still is."""
+
+
+class _Answer(Generic[T]):
+    def __init__(self) -> None:
+        self.values: list[T] = []
+        self.errors: list[BaseException] = []
+
+
+def call_within(seconds: float, name: str, function: Callable[[], T]) -> T:
+    """What ``function`` returns or raises, or TookTooLongError.
+
+    It runs in a daemon thread, because a driver that is stuck in the kernel cannot be stopped and
+    must not keep the process alive. While a thread of this ``name`` is still stuck, no other one is
+    started.
+    """
+    if any(thread.name == name for thread in threading.enumerate()):
+        raise TookTooLongError(name)
+    answer: _Answer[T] = _Answer()
+
+    def run() -> None:
+        try:
+            answer.values.append(function())
+        except BaseException as error:  # handed to the caller, whatever it is
+            answer.errors.append(error)
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if answer.errors:
+        raise answer.errors[0]
+    if not answer.values:
+        raise TookTooLongError(name)
+    return answer.values[0]
+
+
+def output_of(command: Sequence[str], seconds: float = 5.0) -> str | None:
+    """Standard output of a command, or None if it is missing, fails or takes too long."""
+    flags = 0
+    if sys.platform == "win32":
+        flags = subprocess.CREATE_NO_WINDOW
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=True,
+            creationflags=flags,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.decode("utf-8", "replace")
+
+
+def text_of(path: Path) -> str:
+    """A small system file's text, stripped; empty if it cannot be read."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 20).strip("\0\n ")
+    except OSError:
+        return ""

@@ -1,0 +1,140 @@
+"""The RAM of this process: what the system has, less what a container's limit takes away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core import units
+from core.machine.detect.limits import text_of
+from core.problems import Problem, Severity
+from core.provenance import Input, Number, Rank, Source, Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One control group with a limit. All in bytes; ``cache`` is file cache the kernel gives
+    back when memory is needed."""
+
+    limit: int
+    current: int
+    cache: int
+
+    @property
+    def available(self) -> int:
+        """What is left below the limit once the file cache is given back."""
+        return max(0, self.limit - max(0, self.current - self.cache))
+
+
+@dataclass(frozen=True, slots=True)
+class Ram:
+    """``total`` and ``used`` in bytes; total - used can still be had."""
+
+    total: Number[int]
+    used: Number[int]
+    problems: tuple[Problem, ...] = ()
+
+
+def read_ram(total: int, available: int, levels: tuple[Level, ...] = ()) -> Ram:
+    """RAM from the system's own figures (psutil) and the limits of control groups, all bytes.
+
+    Counting file cache as used would be wrong: a model that was read once fills it.
+    """
+    system = Source(Rank.REPORTED, "operating system")
+    tight = min((level.limit for level in levels), default=total)
+    if tight >= total:
+        used = Number(
+            total - available,
+            Unit.BYTES,
+            system,
+            formula="total - available",
+            inputs=(
+                Input("total", total, Unit.BYTES),
+                Input("available", available, Unit.BYTES),
+            ),
+        )
+        return Ram(Number(total, Unit.BYTES, system), used)
+    group = Source(Rank.REPORTED, "control group limit of this process")
+    left = min(available, *(level.available for level in levels))
+    level = min(levels, key=lambda each: each.available)
+    inputs = (
+        Input("limit", tight, Unit.BYTES),
+        Input("in use", level.current, Unit.BYTES),
+        Input("file cache", level.cache, Unit.BYTES),
+        Input("available on the host", available, Unit.BYTES),
+    )
+    note = f"The host has {units.format_bytes(total)}; this process may use the limit."
+    return Ram(
+        Number(tight, Unit.BYTES, group, note=note),
+        Number(
+            max(0, tight - left),
+            Unit.BYTES,
+            group,
+            formula="limit - min(limit - (in use - file cache), available on the host)",
+            inputs=inputs,
+        ),
+        (
+            Problem(
+                "memory_limited",
+                f"This program may use {units.format_bytes(tight)} of the computer's "
+                f"{units.format_bytes(total)}: a container or a service limits it.",
+                Severity.NOTE,
+                "Run it outside the container to plan for the whole computer.",
+            ),
+        ),
+    )
+
+
+def control_groups(mount: Path, membership: str) -> tuple[Level, ...]:
+    """The memory limits above this process.
+
+    ``mount`` is /sys/fs/cgroup, ``membership`` the text of /proc/self/cgroup. Both versions of
+    the interface are read; a group without a limit ("max", or close to 2^63) is left out.
+    """
+    for line in membership.splitlines():
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if "memory" in controllers.split(",") and (mount / "memory").is_dir():
+            return tuple(_levels_v1(mount / "memory", path))
+    for line in membership.splitlines():
+        if line.startswith("0::"):
+            return tuple(_levels_v2(mount, line[3:]))
+    return ()
+
+
+def _levels_v2(mount: Path, path: str) -> Iterator[Level]:
+    for folder in _up(mount, path):
+        limit = text_of(folder / "memory.max")
+        current = text_of(folder / "memory.current")
+        if limit.isdigit() and current.isdigit():
+            stat = _table(text_of(folder / "memory.stat"))
+            cache = stat.get("active_file", 0) + stat.get("inactive_file", 0)
+            yield Level(int(limit), int(current), cache)
+
+
+def _levels_v1(mount: Path, path: str) -> Iterator[Level]:
+    for folder in _up(mount, path):
+        limit = text_of(folder / "memory.limit_in_bytes")
+        current = text_of(folder / "memory.usage_in_bytes")
+        if limit.isdigit() and current.isdigit() and int(limit) < 2**60:
+            stat = _table(text_of(folder / "memory.stat"))
+            cache = stat.get("total_active_file", 0) + stat.get("total_inactive_file", 0)
+            yield Level(int(limit), int(current), cache)
+
+
+def _up(mount: Path, path: str) -> Iterator[Path]:
+    """The group's folder and those above it. In a container the path is the host's and the
+    mount already is the group, so a path that does not exist means the mount alone."""
+    folder = mount / path.strip("/")
+    if ".." in folder.parts or not folder.is_dir():
+        folder = mount
+    yield folder
+    while folder != mount:
+        folder = folder.parent
+        yield folder
+
+
+def _table(text: str) -> dict[str, int]:
+    pairs = (line.split() for line in text.splitlines())
+    return {p[0]: int(p[1]) for p in pairs if len(p) == 2 and p[1].isdigit()}

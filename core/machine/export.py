@@ -1,0 +1,81 @@
+"""A machine as plain values, for JSON: nothing in it names the computer or its user.
+
+Everything comes from the fields of the values themselves; serial numbers, host names, user names
+and paths below a home folder are never read into them in the first place.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from core.machine.bandwidth import BandwidthMeasurement
+from core.machine.machine import Device, Machine
+from core.provenance import Number
+
+Plain: TypeAlias = dict[str, Any]
+SCHEMA = 1
+
+
+def as_dict(machine: Machine) -> Plain:
+    """``machine`` for json.dumps. Bytes are integers, bandwidths bytes per second as floats,
+    unknown figures null; every figure carries its unit, rank, origin and date."""
+    return {
+        "schema": SCHEMA,
+        "id": machine.id,
+        "name": machine.name,
+        "devices": [_device(device) for device in machine.devices],
+        "problems": [
+            {
+                "code": problem.code,
+                "severity": problem.severity.value,
+                "message": problem.message,
+                "advice": problem.advice,
+            }
+            for problem in machine.problems
+        ],
+    }
+
+
+def measurement_as_dict(measurement: BandwidthMeasurement) -> Plain:
+    """A bandwidth measurement for json.dumps; rates in bytes per second, shares 0..1."""
+    return {
+        "bandwidth": _figure(measurement.bandwidth),
+        "runs": list(measurement.runs),
+        "spread": measurement.spread,
+        "threads": measurement.threads,
+        "bytes_per_thread": measurement.bytes_per_thread,
+        "busy_before": measurement.busy_before,
+        "busy_during": measurement.busy_during,
+        "load_before": measurement.load_before,
+        "load_after": measurement.load_after,
+        "reliable": measurement.reliable,
+        "reasons": list(measurement.reasons),
+        "stopped": measurement.stopped,
+    }
+
+
+def _device(device: Device) -> Plain:
+    return {
+        "name": device.name,
+        "kind": device.kind.value,
+        "backend": device.backend.value,
+        "unified": device.unified,
+        "catalogue_id": device.catalogue_id or None,
+        "memory": _figure(device.memory),
+        "used": _figure(device.used),
+        "bandwidth": _figure(device.bandwidth),
+        "cores": None if device.cores is None else _figure(device.cores),
+    }
+
+
+def _figure(number: Number[int] | Number[float]) -> Plain:
+    return {
+        "value": number.value,
+        "unit": number.unit.value,
+        "rank": number.source.rank.value,
+        "origin": number.source.origin,
+        "date": number.source.date or None,
+        "formula": number.formula or None,
+        "inputs": {i.name: i.value for i in number.inputs},
+        "note": number.note or None,
+    }

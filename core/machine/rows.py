@@ -1,0 +1,111 @@
+"""The rows of resources/machines.csv, read once when somebody asks."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from importlib import resources
+
+from core.provenance import Rank
+
+GIB = 2**30
+MIB = 2**20
+
+
+class RowKind(StrEnum):
+    DESKTOP_GPU = "dgpu"
+    LAPTOP_GPU = "laptop-gpu"
+    DATACENTER = "datacenter"
+    APU = "apu"  # a GPU on the processor, in the host's RAM
+    APPLE = "apple-soc"
+    CPU = "cpu-platform"
+
+
+DISCRETE = (RowKind.DESKTOP_GPU, RowKind.LAPTOP_GPU, RowKind.DATACENTER)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One machine that can be bought.
+
+    ``memory_gb`` is the maker's word, which means GiB; for processors without memory of their own
+    it is the most that can be fitted. ``driver_mib`` is the total that the driver or the system
+    reports for it, where a log of one was found. ``bandwidth`` is bytes per second, of one device
+    where the system sees several (``devices``). ``cuda`` is the compute capability. Rates are dense
+    16-bit and 32-bit TFLOPS. None and "" where it is not known or does not apply.
+    """
+
+    id: str
+    vendor: str
+    name: str
+    kind: RowKind
+    year: int | None
+    memory_gb: int
+    driver_mib: int | None
+    memory_type: str
+    bus_bits: int | None
+    bandwidth: float
+    rank: Rank
+    fp16_tflops: float | None
+    fp32_tflops: float | None
+    watts: int | None
+    pcie: str
+    architecture: str
+    cuda: str
+    gpu_cores: int | None
+    devices: int
+    source: str
+
+    @property
+    def nominal_bytes(self) -> int:
+        """The memory by its name: 24 GB is 24 GiB on every card whose driver total is known."""
+        return self.memory_gb * GIB
+
+    @property
+    def fixed_memory(self) -> bool:
+        """Whether the memory comes with the part, so that its size tells variants apart."""
+        return self.kind in DISCRETE or (self.kind is RowKind.APU and self.vendor == "NVIDIA")
+
+
+@cache
+def all_rows() -> tuple[Row, ...]:
+    """Every row, in the order of the file."""
+    text = resources.files("resources").joinpath("machines.csv").read_text("utf-8")
+    lines = csv.reader(text.splitlines())
+    next(lines)  # the names of the columns
+    return tuple(_row(cells) for cells in lines)
+
+
+def _row(cells: list[str]) -> Row:
+    return Row(
+        id=cells[0],
+        vendor=cells[1],
+        name=cells[2],
+        kind=RowKind(cells[3]),
+        year=_whole(cells[4]),
+        memory_gb=int(cells[5]),
+        driver_mib=_whole(cells[6]),
+        memory_type=cells[7],
+        bus_bits=_whole(cells[8]),
+        bandwidth=round(float(cells[9]) * 1e9, 0),
+        rank=Rank(cells[10]),
+        fp16_tflops=_real(cells[11]),
+        fp32_tflops=_real(cells[12]),
+        watts=_whole(cells[13]),
+        pcie=cells[14],
+        architecture=cells[15],
+        cuda=cells[16],
+        gpu_cores=_whole(cells[17]),
+        devices=int(cells[18]),
+        source=cells[19],
+    )
+
+
+def _whole(cell: str) -> int | None:
+    return int(cell) if cell else None
+
+
+def _real(cell: str) -> float | None:
+    return float(cell) if cell else None
