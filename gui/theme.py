@@ -262,6 +262,11 @@ def fill(painter: QPainter, rect: QRect, tone: Tone, behind: str) -> None:
         painter.fillRect(rect, QBrush(QColor(behind), tone.pattern))
 
 
+def overflow(c: Colors) -> QBrush:
+    """The hatch of what lies beyond a capacity."""
+    return QBrush(QColor(c.bad), Qt.BrushStyle.FDiagPattern)
+
+
 @lru_cache(maxsize=256)
 def icon(name: str, color: str) -> QIcon:
     """An icon of resources/icons in one colour ("#rrggbb"), at the sizes that a window needs."""

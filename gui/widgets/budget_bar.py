@@ -129,7 +129,7 @@ class BudgetBar(QProgressBar):
         if edge is not None:
             over = QRect(edge, box.top(), box.right() - edge + 1, box.height())
             painter.fillRect(over, QColor(c.base))
-            painter.fillRect(over, QBrush(QColor(c.bad), Qt.BrushStyle.FDiagPattern))
+            painter.fillRect(over, theme.overflow(c))
             painter.setPen(QPen(QColor(c.bad), 1))
             painter.drawRect(over.adjusted(0, 0, -1, -1))
             painter.fillRect(QRect(edge - 1, 0, 2, self.height()), QColor(c.text))

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from gui.widgets.text import INSET, Style, Text
+from gui.widgets.text import Style, Text
 
 _SHORTEST = 8  # characters
 
@@ -47,8 +47,9 @@ class ElidedText(Text):
         text = self.fontMetrics().elidedText(
             self.text(), Qt.TextElideMode.ElideMiddle, self._room()
         )
-        box = self.rect().adjusted(INSET, 0, -INSET, 0)
-        painter.drawText(box, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text)
+        painter.drawText(
+            self.rect(), int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text
+        )
 
     def _room(self) -> int:
-        return self.width() - 2 * INSET
+        return self.width()

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QToolTip, QWidget
 
 from core.provenance import Number, explain, format_value
 from core.units import UnitSystem
-from gui.widgets.text import INSET, Style
+from gui.widgets.text import Style
 
 _COPIED_MS = 1500
 _KEYBOARD = (
@@ -108,7 +108,7 @@ class FactLabel(QAbstractButton):
         return explain(self._number, self._units) if self._number is not None else ""
 
     def sizeHint(self) -> QSize:
-        """Room for the text, in steps, so that a changing digit does not move its neighbours."""
+        """Room for the text. Digits are equally wide in most fonts: sliding moves nothing."""
         if not self._hint.isValid():
             self._measure()
         return self._hint
@@ -118,20 +118,21 @@ class FactLabel(QAbstractButton):
         return self.sizeHint()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The text; a dotted line under it while it can be read or copied, a ring on focus."""
+        """The text; a dotted line under it while the pointer is on it, a ground and a full line
+        while it has the focus."""
         painter = QPainter(self)
         known = self._number is None or self._number.known
         role = self._style.role if known else QPalette.ColorRole.PlaceholderText
         color = self.palette().color(role)
-        box = self.rect().adjusted(INSET, 0, -INSET, 0)
+        if self.hasFocus():
+            painter.fillRect(self.rect(), self.palette().alternateBase())
+            line = QRect(0, self.height() - 2, self.width(), 2)
+            painter.fillRect(line, self.palette().highlight())
         painter.setPen(color)
-        drawn = painter.drawText(box, int(self._align), self._shown)
-        if self.underMouse() and self._number is not None:
+        drawn = painter.drawText(self.rect(), int(self._align), self._shown)
+        if self.underMouse() and not self.hasFocus() and self._number is not None:
             painter.setPen(QPen(color, 1, Qt.PenStyle.DotLine))
             painter.drawLine(drawn.left(), drawn.bottom(), drawn.right(), drawn.bottom())
-        if self.hasFocus():
-            painter.setPen(QPen(self.palette().highlight().color(), 1))
-            painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def event(self, event: QEvent) -> bool:
         """The tooltip is made when it is asked for."""
@@ -167,9 +168,7 @@ class FactLabel(QAbstractButton):
 
     def _measure(self) -> None:
         metrics = QFontMetrics(self.font())
-        step = 2 * metrics.averageCharWidth()
-        width = metrics.horizontalAdvance(self._shown)
-        hint = QSize(-(-width // step) * step + 2 * INSET, metrics.height() + 2)
+        hint = QSize(metrics.horizontalAdvance(self._shown), metrics.height() + 2)
         if hint != self._hint:
             self._hint = hint
             self.updateGeometry()

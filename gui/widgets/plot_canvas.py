@@ -34,12 +34,19 @@ class PlotCanvas:
         item.hideButtons()
         item.setMouseEnabled(False, False)
         item.disableAutoRange()
-        item.showGrid(x=False, y=True, alpha=0.18)
         self._bottom = item.getAxis("bottom")
         self._left = item.getAxis("left")
+        for axis in (self._bottom, self._left):
+            # So many pixels of a label may stand out beyond the end of its axis.
+            axis.setStyle(hideOverlappingLabels=60)
+        # Room for half a label at the top and at the right end.
+        metrics = self._view.fontMetrics()
+        right = metrics.horizontalAdvance("262,144")
+        item.layout.setContentsMargins(0, metrics.height() // 2, right, 0)
         self._bottom.setLabel("depth, tokens in the cache")
         self._left.setLabel("tok/s")
-        self._left.setWidth(self._view.fontMetrics().horizontalAdvance("10,000") * 1.7)
+        self._left.setWidth(metrics.horizontalAdvance("10,000") * 1.7)
+        self._grid = item.plot(connect="pairs")
         self._solid = item.plot(antialias=True)
         self._dashed = item.plot(antialias=True)
         self._stem = item.plot()
@@ -61,6 +68,7 @@ class PlotCanvas:
         for axis in (self._bottom, self._left):
             axis.setPen(_pen(c.line))
             axis.setTextPen(_pen(c.muted))
+        self._grid.setPen(_pen(c.line))
         self._solid.setPen(_pen(c.accent))
         self._dashed.setPen(_pen(c.muted, Qt.PenStyle.DashLine))
         self._stem.setPen(_pen(c.muted, Qt.PenStyle.DotLine))
@@ -97,8 +105,11 @@ class PlotCanvas:
         if axes == self._axes:
             return
         self._axes = axes
-        self._box.setRange(xRange=(0, max(curve.last_depth, 1)), yRange=(0, top), padding=0)
+        end = max(curve.last_depth, 1)
+        # A little beyond the ends, so that the marker and the last labels are whole.
+        self._box.setRange(xRange=(0, 1.02 * end), yRange=(0, 1.05 * top), padding=0)
         rates = [i * step for i in range(round(top / step) + 1)]
+        self._grid.setData([0, end] * len(rates[1:]), [r for r in rates[1:] for _ in range(2)])
         self._left.setTicks([[(rate, f"{rate:,.10g}") for rate in rates]])
         depths = _depth_ticks(curve.last_depth)
         self._bottom.setTicks([[(depth, format_tokens(depth)) for depth in depths]])

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QLocale, QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSizePolicy, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QSizePolicy, QSpinBox, QWidget
 
 from gui.widgets.quiet_wheel import QuietWheel
-from gui.widgets.stop_slider import StopSlider
+from gui.widgets.stop_slider import SliderMark, StopSlider
 
 # Numbers on the screen are grouped by commas everywhere, whatever the system's language.
 NUMBERS = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)
@@ -37,11 +37,13 @@ class _Field(QWidget):
         QuietWheel(self).guard(self.slider, box)
         self.slider.sliderPressed.connect(self.pressed)
         self.slider.sliderReleased.connect(self.released)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2 * self.fontMetrics().averageCharWidth())
-        row.addWidget(self.slider, 1)
-        row.addWidget(box)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setVerticalSpacing(0)
+        self._grid.setHorizontalSpacing(2 * self.fontMetrics().averageCharWidth())
+        self._grid.setColumnStretch(0, 1)
+        self._grid.addWidget(self.slider, 0, 0)
+        self._grid.addWidget(box, 0, 1)
         self.setFocusProxy(self.slider)
 
 
@@ -64,12 +66,20 @@ class SliderField(_Field):
         self.box = QSpinBox()
         super().__init__(label, self.box, parent)
         self._unit = unit
+        self._mark: SliderMark | None = None
         self.box.setLocale(NUMBERS)
         self.box.setGroupSeparatorShown(True)
         self.box.setKeyboardTracking(False)
         self.box.setSingleStep(step)
         self.slider.chosen.connect(self._choose)
         self.box.valueChanged.connect(self._choose)
+
+    def set_mark(self, value: int | None, words: str) -> None:
+        """Point at one value below the slider and say what it is; only say it for None."""
+        if self._mark is None:
+            self._mark = SliderMark(self.slider)
+            self._grid.addWidget(self._mark, 1, 0)
+        self._mark.set_mark(value, words)
 
     @property
     def value(self) -> int:

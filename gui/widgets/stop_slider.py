@@ -9,15 +9,24 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QPointF, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QPolygonF
-from PySide6.QtWidgets import QAbstractSlider, QSlider, QStyle, QStyleOptionSlider, QWidget
+from PySide6.QtCore import QPointF, QRect, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QAbstractSlider,
+    QSizePolicy,
+    QSlider,
+    QStyle,
+    QStyleOptionSlider,
+    QStylePainter,
+    QWidget,
+)
 
 from gui import theme
 
 # Slider positions between two neighbouring stops; fine enough for a pixel on any screen.
 _FINE = 1000
 _MOST_TICKS = 48
+_TICK = 3  # pixels
 _Action = QAbstractSlider.SliderAction
 
 
@@ -29,8 +38,8 @@ class StopSlider(QSlider):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self._stops: tuple[int, ...] = (0,)
-        self._mark: int | None = None
         self.setSingleStep(_FINE)
+        # Room for ticks; they are drawn here, because Fusion's do not show on a dark ground.
         self.setTickPosition(QSlider.TickPosition.TicksBelow)
         self.actionTriggered.connect(self._aim)
         self.valueChanged.connect(lambda position: self.chosen.emit(self._value_at(position)))
@@ -49,14 +58,7 @@ class StopSlider(QSlider):
         with QSignalBlocker(self):
             self.setRange(0, last * _FINE)
             self.setPageStep(_FINE * max(2, last // 5))
-            self.setTickInterval(_FINE * -(-last // _MOST_TICKS) if last else 0)
         self.update()
-
-    def set_mark(self, value: int | None) -> None:
-        """Point at one value below the groove."""
-        if value != self._mark:
-            self._mark = value
-            self.update()
 
     def set_value(self, value: int) -> None:
         """Show a value, also one between the stops or beyond them."""
@@ -64,25 +66,28 @@ class StopSlider(QSlider):
             self.setValue(self._position_of(value))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Qt's slider, and the mark."""
-        super().paintEvent(event)
-        if self._mark is None or not self._stops[0] <= self._mark <= self._stops[-1]:
-            return
+        """Qt's slider with ticks of our own."""
+        painter = QStylePainter(self)
         option = QStyleOptionSlider()
         self.initStyleOption(option)
-        handle = self.style().pixelMetric(QStyle.PixelMetric.PM_SliderLength, option, self)
+        handle = QStyle.SubControl.SC_SliderHandle
+        option.subControls = QStyle.SubControl.SC_SliderGroove | handle
+        if self.isSliderDown():
+            option.activeSubControls = handle
+        c = theme.colors()
+        painter.setPen(QColor(c.muted if self.isEnabled() else c.line))
+        foot = self.height() - 1
+        for stop in self._stops[:: -(-len(self._stops) // _MOST_TICKS)]:
+            x = self.x_of(stop)
+            painter.drawLine(x, foot - _TICK, x, foot)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_Slider, option)
+
+    def x_of(self, value: int) -> int:
+        """Where the handle's middle stands for a value, in pixels."""
+        handle = self._handle()
+        position = self._position_of(value)
         span = self.width() - handle
-        position = self._position_of(self._mark)
-        x = handle / 2 + QStyle.sliderPositionFromValue(0, self.maximum(), position, span)
-        size = handle / 3
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(theme.colors().accent))
-        foot = float(self.height())
-        painter.drawPolygon(
-            QPolygonF([QPointF(x - size, foot), QPointF(x + size, foot), QPointF(x, foot - size)])
-        )
+        return handle // 2 + QStyle.sliderPositionFromValue(0, self.maximum(), position, span)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """A press beside the handle goes to the stop under the pointer."""
@@ -95,15 +100,20 @@ class StopSlider(QSlider):
             super().mousePressEvent(event)
             return
         self.setSliderDown(True)
-        self.setSliderPosition(self._under(event.position().toPoint(), option))
+        self.setSliderPosition(self._under(event.position().toPoint().x()))
         self.setSliderDown(False)
         event.accept()
 
-    def _under(self, point: QPoint, option: QStyleOptionSlider) -> int:
-        handle = self.style().pixelMetric(QStyle.PixelMetric.PM_SliderLength, option, self)
-        at = point.x() - handle // 2
+    def _under(self, x: int) -> int:
+        handle = self._handle()
+        at = x - handle // 2
         position = QStyle.sliderValueFromPosition(0, self.maximum(), at, self.width() - handle)
         return _FINE * round(position / _FINE)
+
+    def _handle(self) -> int:
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        return self.style().pixelMetric(QStyle.PixelMetric.PM_SliderLength, option, self)
 
     def _aim(self, action: int) -> None:
         """Turn every movement by the user into one that ends on a stop."""
@@ -142,6 +152,49 @@ class StopSlider(QSlider):
         left = right - 1
         share = (value - stops[left]) / (stops[right] - stops[left])
         return _FINE * left + round(_FINE * share)
+
+
+class SliderMark(QWidget):
+    """A line below a slider that points at one of its values."""
+
+    def __init__(self, slider: StopSlider, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._slider = slider
+        self._value: int | None = None
+        self._words = ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def set_mark(self, value: int | None, words: str) -> None:
+        """Point at a value, with words; only the words for None."""
+        if (value, words) != (self._value, self._words):
+            self._value, self._words = value, words
+            self.setAccessibleName(words)
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        """One line."""
+        return QSize(0, self.fontMetrics().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The words beside a triangle that points up at the slider."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        width = self.fontMetrics().horizontalAdvance(self._words)
+        left = 0
+        if self._value is not None:
+            size = self.fontMetrics().averageCharWidth() * 0.6
+            x = float(self._slider.x_of(self._value))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.colors().accent))
+            painter.drawPolygon(
+                [QPointF(x - size, 1.5 * size), QPointF(x + size, 1.5 * size), QPointF(x, 0)]
+            )
+            left = round(x + 2 * size)
+            if left + width > self.width():
+                left = round(x - 2 * size) - width
+        painter.setPen(self.palette().placeholderText().color())
+        place = QRect(max(left, 0), 0, self.width(), self.height())
+        painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), self._words)
 
 
 def doubling_stops(first: int, last: int) -> tuple[int, ...]:

@@ -5,11 +5,8 @@ from __future__ import annotations
 from enum import Enum
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QFont, QPalette
+from PySide6.QtGui import QFont, QFontMetrics, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QSizePolicy, QWidget
-
-# Every text in a column starts this far from the edge, so that a focus ring has room.
-INSET = 2
 
 
 class Style(Enum):
@@ -35,6 +32,10 @@ class Style(Enum):
         made.setLetterSpacing(QFont.SpacingType.PercentageSpacing, spacing)
         return made
 
+    def metrics(self) -> QFontMetrics:
+        """The measures of that font."""
+        return QFontMetrics(self.font())
+
 
 class Text(QLabel):
     """Plain text in one of the styles. What a file says is never taken for markup."""
@@ -52,7 +53,7 @@ class Text(QLabel):
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setForegroundRole(style.role)
         self.setFont(style.font())
-        self.setIndent(INSET)
+        self.setIndent(0)
         self.setWordWrap(wrap)
         if wrap:
             self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)

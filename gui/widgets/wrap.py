@@ -10,11 +10,19 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 
 class Wrap(QWidget):
-    """``uniform`` gives all children the width of the widest, so that they form columns."""
+    """``uniform`` gives all children the width of the widest, so that they form columns.
+    ``last_right`` puts the last child at the right edge where it shares a line with others."""
 
-    def __init__(self, *, uniform: bool = False, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        uniform: bool = False,
+        last_right: bool = False,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._uniform = uniform
+        self._last_right = last_right
         self._cells: list[QWidget] = []
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
@@ -83,4 +91,6 @@ class Wrap(QWidget):
                 x, y = 0, y + line_height + between
             places.append(QRect(x, y + (line_height - hint.height()) // 2, taken, hint.height()))
             x += taken + gap
+        if self._last_right and x > places[-1].width() + gap:
+            places[-1].moveRight(width - 1)
         return places

@@ -1,0 +1,91 @@
+"""One cell per layer: what it keeps while the model writes, told by height, hatch and words."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QSize
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from core.model.model import Model
+from core.plan.plan import PartKind
+from gui import theme
+
+
+class LayerStrip(QWidget):
+    """Layers from the left. A full cell keeps the whole context, a low one a window of it, a
+    hollow one a state of fixed size, a line nothing. The rows below say the same in words."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._cells: list[tuple[frozenset[str], tuple[str, ...]]] = []
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("What each layer keeps")
+
+    def set_model(self, model: Model | None) -> None:
+        """Show the layers of a model."""
+        self._cells = []
+        if model is not None and model.cache.known:
+            count = model.shape.layers
+            kinds: list[set[str]] = [set() for _ in range(count)]
+            words: list[list[str]] = [[] for _ in range(count)]
+            for group in model.cache.groups:
+                for layer in group.layers:
+                    if layer < count:
+                        kinds[layer].add("full" if group.window is None else "window")
+                        words[layer].append(group.name)
+            for state in model.cache.states:
+                for layer in state.layers:
+                    if layer < count:
+                        kinds[layer].add("state")
+                        words[layer].append(state.name)
+            self._cells = [(frozenset(k), tuple(w)) for k, w in zip(kinds, words, strict=True)]
+        self.setVisible(bool(self._cells))
+        self.setAccessibleDescription(
+            "; ".join(f"layer {i}: {_said(words)}" for i, (_, words) in enumerate(self._cells))
+        )
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """One and a half lines of text high."""
+        metrics = self.fontMetrics()
+        return QSize(30 * metrics.averageCharWidth(), metrics.height() * 3 // 2)
+
+    def event(self, event: QEvent) -> bool:
+        """Which layer is under the mouse, and what it keeps."""
+        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
+            cell = event.pos().x() * len(self._cells) // max(1, self.width())
+            if 0 <= cell < len(self._cells):
+                text = f"layer {cell}: {_said(self._cells[cell][1])}"
+                QToolTip.showText(event.globalPos(), text, self)
+            return True
+        return super().event(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Cells of equal width, one pixel apart where there is room."""
+        if not self._cells:
+            return
+        painter = QPainter(self)
+        c = theme.colors()
+        cache, state = (QColor(c.tone(k).color) for k in (PartKind.CACHE, PartKind.STATE))
+        count, width, height = len(self._cells), self.width(), self.height()
+        gap = 1 if width >= 4 * count else 0
+        for i, (kinds, _) in enumerate(self._cells):
+            left, right = (k * width // count for k in (i, i + 1))
+            wide, middle = max(1, right - left - gap), height // 2
+            painter.fillRect(left, height - 1, wide, 1, QColor(c.muted))
+            if kinds & {"full", "window"}:
+                top = 0 if "full" in kinds else middle
+                bottom = middle - 1 if {"full", "state"} <= kinds else height
+                painter.fillRect(left, top, wide, bottom - top, cache)
+            if "state" in kinds:
+                top = middle if "full" in kinds else 0
+                bottom = middle - 1 if "window" in kinds else height
+                painter.fillRect(left, top, wide, bottom - top, state)
+                if wide > 3:
+                    painter.fillRect(
+                        left + 1, top + 1, wide - 2, bottom - top - 2, QColor(c.window)
+                    )
+
+
+def _said(words: tuple[str, ...]) -> str:
+    return " and ".join(dict.fromkeys(words)) or "keeps nothing"

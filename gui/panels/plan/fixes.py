@@ -1,0 +1,142 @@
+"""What would fit, where the plan does not: found by resolving, never by estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from core.plan.choice import FlashAttention
+from core.plan.plan import Plan, Verdict
+from core.provenance import format_value
+from gui.document import Document
+from gui.widgets.text import Style, Text
+from gui.widgets.wrap import Wrap
+
+WhatIf: TypeAlias = Callable[..., Plan]
+
+# A context is offered in multiples of this: what llama.cpp pads to, times four.
+_CONTEXT_STEP = 1024
+# So long after the last change the search runs, so that a slider is never held up by it.
+_AFTER_MS = 120
+
+
+@dataclass(frozen=True)
+class Fix:
+    """One change of the choice with which the plan fits."""
+
+    words: str
+    changes: dict[str, Any]
+    plan: Plan
+
+
+def fits(plan: Plan) -> bool:
+    """Whether the verdict is a kind of yes."""
+    return plan.verdict in (Verdict.FITS, Verdict.TIGHT)
+
+
+def find_fixes(plan: Plan, what_if: WhatIf) -> list[Fix]:
+    """Single changes that make it fit, each one tried: the largest context, a smaller cache type,
+    the most layers on the GPU. Empty where the plan fits or its verdict is not known."""
+    if plan.verdict is not Verdict.DOES_NOT_FIT:
+        return []
+    return [*_context(plan, what_if), *_cache(plan, what_if), *_layers(plan, what_if)]
+
+
+def largest(low: int, high: int, good: Callable[[int], bool]) -> int | None:
+    """The largest number from ``low`` to ``high`` that is good, where all below it are; None
+    where ``low`` is not."""
+    if low > high or not good(low):
+        return None
+    while low < high:
+        middle = (low + high + 1) // 2
+        if good(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _context(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+    most = (plan.settings.requested_context - 1) // _CONTEXT_STEP
+    steps = largest(1, most, lambda n: fits(what_if(context=n * _CONTEXT_STEP, depth=None)))
+    if steps is not None:
+        changes = {"context": steps * _CONTEXT_STEP, "depth": None}
+        yield Fix(f"context {steps * _CONTEXT_STEP:,}", changes, what_if(**changes))
+
+
+def _cache(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+    for cache in ("q8_0", "q4_0"):
+        changes = {
+            "cache_k": cache,
+            "cache_v": cache,
+            "flash_attention": FlashAttention.AUTO,
+        }
+        changed = what_if(**changes)
+        smaller = (changed.memory.cache.value or 0) < (plan.memory.cache.value or 0)
+        if smaller and fits(changed):
+            yield Fix(f"KV cache {cache}", changes, changed)
+            return
+
+
+def _layers(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+    if not plan.machine.gpus or plan.machine.gpus[0].unified:
+        return
+    most = plan.settings.gpu_layers - 1
+    layers = largest(0, most, lambda n: fits(what_if(gpu_layers=n)))
+    if layers is not None:
+        changes = {"gpu_layers": layers}
+        yield Fix(f"{layers} layers on the GPU", changes, what_if(**changes))
+
+
+class FixRow(Wrap):
+    """A button for every change that would make it fit; empty where it fits."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._document = document
+        self.buttons: list[QPushButton] = []
+        self._plan: Plan | None = None
+        self._lead = Text("It would fit with", Style.MUTED)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_AFTER_MS)
+        self._timer.timeout.connect(self._find)
+        self.hide()
+
+    def show_plan(self, plan: Plan) -> None:
+        """Offer what would make this plan fit. What was offered before is withdrawn at once."""
+        if plan == self._plan:
+            return
+        self._plan = plan
+        if plan.verdict is not Verdict.DOES_NOT_FIT:
+            self._timer.stop()
+            self.hide()
+            return
+        for button in self.buttons:
+            button.setEnabled(False)
+        self._timer.start()
+
+    def _find(self) -> None:
+        if self._plan is None:
+            return
+        found = find_fixes(self._plan, self._document.what_if)
+        for button in self.buttons:
+            button.hide()
+            button.deleteLater()
+        self.buttons = [self._button(fix) for fix in found]
+        words = "It would fit with" if found else "No single change of these makes it fit."
+        self._lead.set_text(words)
+        self.set_cells([self._lead, *self.buttons])
+        self.show()
+
+    def _button(self, fix: Fix) -> QPushButton:
+        ceiling = fix.plan.speed.ceiling
+        speed = f" · {format_value(ceiling.value, ceiling.unit)}" if ceiling.known else ""
+        button = QPushButton(f"{fix.words}{speed}")
+        button.setAccessibleName(f"Use {fix.words}{speed}")
+        button.clicked.connect(lambda: self._document.choose(**fix.changes))
+        return button

@@ -1,0 +1,158 @@
+"""Which machine the plan is for: this computer, one of the catalogue, or one typed by hand."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import (
+    QEvent,
+    QObject,
+    QSignalBlocker,
+    QStringListModel,
+    Qt,
+    QTimer,
+    Signal,
+)
+from PySide6.QtGui import QFocusEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QCompleter,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QWidget,
+)
+
+from core.machine import catalogue
+from core.machine.machine import Machine
+from core.provenance import Rank, format_value
+from core.units import UnitSystem, format_bandwidth
+from gui.document import Document
+from gui.panels.plan.own_machine import OwnMachineDialog
+from gui.widgets.fact_label import FactLabel
+from gui.widgets.quiet_wheel import QuietWheel
+
+_MOST_FOUND = 60
+_MOST_RECENT = 6
+_OWN = "Type your own…"
+
+
+def summary(machine: Machine, units: UnitSystem) -> str:
+    """A machine in one line: its name and the memory of its first device."""
+    memory = machine.devices[0].memory
+    size = f", {format_value(memory.value, memory.unit, units)}" if memory.known else ""
+    return f"{machine.name}{size}"
+
+
+class MachinePicker(QWidget):
+    """A box that lists this computer and what was chosen before; words typed into it search the
+    catalogue. Beside it stands the bandwidth of the device that the model would lie on."""
+
+    measure_asked = Signal()
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._recent: list[Machine] = []
+        self._found: dict[str, str] = {}  # the completer's lines and their catalogue ids
+        self.label = QLabel("&Machine")
+        self.box = QComboBox()
+        self._edit = QLineEdit()
+        self.box.setEditable(True)
+        self.box.setLineEdit(self._edit)
+        self.box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.box.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.box.setMinimumContentsLength(16)
+        self.box.setAccessibleName("Machine")
+        self.box.setAccessibleDescription("Type words to search the catalogue")
+        self.box.setToolTip("Choose a machine, or type words to search the catalogue")
+        self.label.setBuddy(self.box)
+        self._lines = QStringListModel(self)
+        self.completer = QCompleter(self._lines, self)
+        self.completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
+        self.completer.setMaxVisibleItems(12)
+        self.box.setCompleter(self.completer)
+        self.bandwidth = FactLabel("Bandwidth")
+        self.measure = QPushButton("Measure")
+        self.measure.setToolTip("Time the memory of this computer; takes a few seconds")
+        self.measure.clicked.connect(self.measure_asked)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.label)
+        row.addWidget(self.box, 1)
+        row.addWidget(self.bandwidth)
+        row.addWidget(self.measure)
+        QuietWheel(self).guard(self.box)
+        self._edit.installEventFilter(self)
+        self._edit.textEdited.connect(self._search)
+        self.box.activated.connect(self._take)
+        self.completer.activated.connect(self._take_found)
+        document.machine_changed.connect(self.show_machine)
+        document.units_changed.connect(self.show_machine)
+        self.show_machine()
+
+    def show_machine(self) -> None:
+        """Show the machine of the document."""
+        machine, here = self._document.machine, self._document.this_computer
+        if machine.id != "this":
+            self._recent = [machine, *(m for m in self._recent if m != machine)][:_MOST_RECENT]
+        units = self._document.units
+        lines = [f"This computer: {summary(here, units)}" if here else "This computer"]
+        lines += [summary(m, units) for m in self._recent] + [_OWN]
+        at = 0 if machine.id == "this" else 1 + self._recent.index(machine)
+        with QSignalBlocker(self.box):
+            self.box.clear()
+            self.box.addItems(lines)
+            self.box.insertSeparator(len(lines) - 1)
+            self.box.setCurrentIndex(at)
+        self._edit.setCursorPosition(0)
+        first = machine.devices[0]
+        self.bandwidth.set_name(f"Bandwidth of {first.name}")
+        self.bandwidth.set_number(first.bandwidth, units)
+        host = machine.host
+        self.measure.setVisible(
+            machine.id == "this"
+            and host is not None
+            and host.bandwidth.source.rank is not Rank.MEASURED
+        )
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Going to the box selects its text, so that typing searches at once; leaving it without
+        a choice brings back the machine that stands."""
+        if watched is self._edit and isinstance(event, QFocusEvent):
+            if event.type() is QEvent.Type.FocusIn:
+                QTimer.singleShot(0, self._edit, self._edit.selectAll)
+            elif event.reason() is not Qt.FocusReason.PopupFocusReason:
+                self.show_machine()
+        return False
+
+    def _search(self, words: str) -> None:
+        rows = catalogue.search(words)[:_MOST_FOUND] if words.strip() else ()
+        self._found = {}
+        for row in rows:
+            line = f"{row.name}, {row.memory_gb} GB, {format_bandwidth(row.bandwidth)}"
+            # Rows that read alike are told apart by their id.
+            self._found[f"{line} ({row.id})" if line in self._found else line] = row.id
+        self._lines.setStringList(list(self._found))
+
+    def _take_found(self, line: str) -> None:
+        self._document.set_machine(catalogue.machine(self._found[line]))
+        self.show_machine()
+
+    def _take(self, index: int) -> None:
+        if index == 0:
+            here = self._document.this_computer
+            if here is not None:
+                self._document.set_machine(here)
+        elif index <= len(self._recent):
+            self._document.set_machine(self._recent[index - 1])
+        else:
+            self._type_own()
+        self.show_machine()
+
+    def _type_own(self) -> None:
+        dialog = OwnMachineDialog(self._document.machine, self._document.units, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.made.connect(self._document.set_machine)
+        dialog.open()

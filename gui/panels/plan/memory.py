@@ -1,0 +1,238 @@
+"""MEMORY: how much of what, on which device, and whether it fits."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from core.plan.plan import DevicePlan, PartKind, Plan, Verdict
+from core.provenance import Number
+from core.units import UnitSystem, format_bytes
+from gui import theme
+from gui.panels.plan.rounding import Scale, scale_for, shares
+from gui.widgets.budget_bar import BudgetBar
+from gui.widgets.fact_label import FactLabel
+from gui.widgets.mark_label import MarkLabel
+from gui.widgets.text import Style, Text
+from gui.widgets.wrap import Wrap
+
+_WORST_LAST = (Verdict.FITS, Verdict.TIGHT, Verdict.UNKNOWN, Verdict.DOES_NOT_FIT)
+
+
+def deciding(plan: Plan) -> DevicePlan:
+    """The device that decides the verdict: the worst one, and of equals the fullest."""
+
+    def fullness(device: DevicePlan) -> tuple[int, float]:
+        capacity, total = device.device.memory.value, device.total.value
+        share = total / capacity if capacity and total is not None else 0.0
+        return _WORST_LAST.index(device.verdict), share
+
+    return max(plan.memory.devices, key=fullness)
+
+
+class MemorySection(QWidget):
+    """The headline is about the device that decides; every device has its bar and legend."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.headline = _Amount(Style.HEADLINE)
+        self.verdict = MarkLabel(Style.HEADLINE)
+        self.reason = Text(style=Style.MUTED, wrap=True)
+        self.devices: list[DeviceBlock] = []
+        top = Wrap(last_right=True)
+        top.set_cells([self.headline, self.verdict])
+        self._blocks = QVBoxLayout()
+        self._blocks.setSpacing(self.fontMetrics().height() * 3 // 4)
+        self._blocks.setContentsMargins(0, self.fontMetrics().height() // 4, 0, 0)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(self.fontMetrics().height() // 4)
+        column.addWidget(top)
+        column.addWidget(self.reason)
+        column.addLayout(self._blocks)
+
+    def show_plan(self, plan: Plan, units: UnitSystem) -> None:
+        """Show this plan."""
+        several = len(plan.memory.devices) > 1
+        decides = deciding(plan)
+        self.headline.show_device(decides, units, f"on {decides.device.name}" if several else "")
+        self.verdict.set_verdict(plan.verdict)
+        self.reason.set_text(_reason(plan, decides, units))
+        while len(self.devices) > len(plan.memory.devices):
+            block = self.devices.pop()
+            self._blocks.removeWidget(block)
+            block.hide()
+            block.deleteLater()
+        while len(self.devices) < len(plan.memory.devices):
+            self.devices.append(DeviceBlock())
+            self._blocks.addWidget(self.devices[-1])
+        for block, device in zip(self.devices, plan.memory.devices, strict=True):
+            block.show_device(device, units, named=several)
+
+
+class DeviceBlock(QWidget):
+    """One device: a title where there are several, the bar, and a legend with the figures."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._name = Text(style=Style.STRONG)
+        self._amount = _Amount(Style.BODY)
+        self._verdict = MarkLabel(Style.BODY)
+        self.bar = BudgetBar()
+        self._title = Wrap(last_right=True)
+        self._title.set_cells([self._name, self._amount, self._verdict])
+        self._legend = Wrap(uniform=True)
+        self.entries = {kind: LegendEntry(kind) for kind in PartKind}
+        self.free = LegendEntry(None)
+        for entry in (*self.entries.values(), self.free):
+            entry.setParent(self._legend)
+            entry.hide()
+        self._shown: list[LegendEntry] = []
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(self.fontMetrics().height() // 4)
+        column.addWidget(self._title)
+        column.addWidget(self.bar)
+        column.addWidget(self._legend)
+
+    def show_device(self, plan: DevicePlan, units: UnitSystem, *, named: bool) -> None:
+        """Show this device; ``named`` where it is not the only one."""
+        self._title.setVisible(named)
+        if named:
+            self._name.set_text(plan.device.name)
+            self._amount.show_device(plan, units, "")
+            self._verdict.set_verdict(plan.verdict)
+        self.bar.set_plan(plan, units)
+        # What is nothing is not listed; what is not known is.
+        parts = [part for part in plan.parts if part.bytes.value != 0]
+        scale, steps = _steps(plan, units)
+        shown = []
+        for part in parts:
+            entry = self.entries[part.kind]
+            entry.show_size(
+                part.bytes, units, _words(part.bytes.value, steps.get(part.kind), scale)
+            )
+            shown.append(entry)
+        free = plan.free
+        self.free.show_size(free, units, _words(free.value, steps.get(None), scale))
+        shown.append(self.free)
+        # Where nothing of the model lies, the title has said it all.
+        self._legend.setVisible(not named or any(p.kind is not PartKind.OTHERS for p in parts))
+        if shown != self._shown:
+            self._shown = shown
+            self._legend.set_cells(shown)
+
+
+class LegendEntry(QWidget):
+    """Hatch, word and figure of one part; what is free, or too much, for None."""
+
+    def __init__(self, kind: PartKind | None, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._word = Text()
+        self._swatch = _Swatch(kind)
+        self.fact = FactLabel(align=Qt.AlignmentFlag.AlignRight)
+        self._kind = kind
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(self.fontMetrics().averageCharWidth())
+        row.addWidget(self._swatch)
+        row.addWidget(self._word)
+        row.addStretch(1)
+        row.addWidget(self.fact)
+
+    def show_size(self, number: Number[int], units: UnitSystem, text: str) -> None:
+        """Show a size, as ``text``."""
+        over = (number.value or 0) < 0
+        word = "too much" if over else "free"
+        if self._kind is not None:
+            word = theme.colors().parts[self._kind].word
+        self._word.set_text(word)
+        self._swatch.set_over(over)
+        self.fact.set_name(word)
+        self.fact.set_number(number, units, text)
+
+
+class _Swatch(QWidget):
+    def __init__(self, kind: PartKind | None) -> None:
+        super().__init__()
+        self._kind = kind
+        self._over = False
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def set_over(self, over: bool) -> None:
+        if over != self._over:
+            self._over = over
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        side = self.fontMetrics().ascent()
+        return QSize(side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        c = theme.colors()
+        painter = QPainter(self)
+        if self._kind is not None:
+            theme.fill(painter, self.rect(), c.parts[self._kind], c.base)
+            return
+        painter.fillRect(self.rect(), QColor(c.base))
+        if self._over:
+            painter.fillRect(self.rect(), theme.overflow(c))
+        painter.setPen(QPen(QColor(c.bad if self._over else c.muted), 1))
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+
+
+class _Amount(QWidget):
+    """ "23.14 of 24.00 GiB", both figures with their explanation."""
+
+    def __init__(self, style: Style, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.total = FactLabel("Used", style=style)
+        self.capacity = FactLabel("Capacity", style=style)
+        self._of = Text("of", style)
+        self._after = Text(style=Style.MUTED)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(style.metrics().horizontalAdvance(" "))
+        for widget in (self.total, self._of, self.capacity, self._after):
+            row.addWidget(widget)
+
+    def show_device(self, plan: DevicePlan, units: UnitSystem, after: str) -> None:
+        scale, _ = _steps(plan, units)
+        for fact, number in ((self.total, plan.total), (self.capacity, plan.device.memory)):
+            known = None if number.value is None else scale.steps(number.value)
+            fact.set_number(number, units, _words(number.value, known, scale))
+        self._after.set_text(after)
+
+
+def _steps(plan: DevicePlan, units: UnitSystem) -> tuple[Scale, dict[PartKind | None, int]]:
+    """All sizes of a device in one scale; key None is what is free. Their sum is the total shown,
+    and the total with what is free the capacity shown."""
+    known = {part.kind: part.bytes.value for part in plan.parts if part.bytes.value is not None}
+    capacity, total = plan.device.memory.value, plan.total.value
+    scale = scale_for(max(capacity or 0, sum(known.values())), units)
+    whole = scale.steps(sum(known.values()) if total is None else total)
+    steps: dict[PartKind | None, int] = dict(
+        zip(known, shares(list(known.values()), whole, scale), strict=True)
+    )
+    if capacity is not None and total is not None:
+        steps[None] = scale.steps(capacity) - whole
+    return scale, steps
+
+
+def _words(size: int | None, steps: int | None, scale: Scale) -> str:
+    if size is None or steps is None:
+        return "unknown"
+    return scale.words(abs(steps), nonzero=size != 0)
+
+
+def _reason(plan: Plan, decides: DevicePlan, units: UnitSystem) -> str:
+    words = [plan.reason]
+    free = decides.free.value
+    if free is not None and free < 0:
+        words.insert(0, f"{format_bytes(-free, units)} too much.")
+    cache, context = plan.model.cache, plan.settings.context
+    if not cache.known and cache.low is not None and cache.high is not None:
+        low, high = (format_bytes(rate * context, units) for rate in (cache.low, cache.high))
+        words.append(f"An f16 cache would take between {low} and {high}.")
+    return " ".join(words)

@@ -1,0 +1,93 @@
+"""The right side of the window: machine, memory, what if, speed, all of it live."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from core.plan.plan import Plan
+from gui.document import Document
+from gui.panels.plan.fixes import FixRow
+from gui.panels.plan.machine_picker import MachinePicker
+from gui.panels.plan.memory import MemorySection
+from gui.panels.plan.speed import SpeedSection
+from gui.panels.plan.step_buttons import StepButtons
+from gui.panels.plan.what_if import WhatIfSection
+from gui.widgets.text import Style, Text
+
+
+class PlanPanel(QWidget):
+    """Draws the document's plan and changes its choice and machine.
+
+    ``measure_asked`` asks for the bandwidth of this computer's memory to be measured.
+    """
+
+    measure_asked = Signal()
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self.machine = MachinePicker(document)
+        self.machine.measure_asked.connect(self.measure_asked)
+        self.memory = MemorySection()
+        self.fixes = FixRow(document)
+        self.what_if = WhatIfSection(document)
+        self.speed = SpeedSection()
+        steps = StepButtons(document)
+        line = self.fontMetrics().height()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(line * 3 // 4, line // 2, line * 3 // 4, line // 2)
+        column.setSpacing(line // 3)
+        column.addWidget(self.machine)
+        column.addWidget(_rule())
+        column.addWidget(Text("MEMORY", Style.HEADING))
+        column.addWidget(self.memory)
+        column.addWidget(self.fixes)
+        column.addWidget(_rule())
+        head = QHBoxLayout()
+        head.addWidget(Text("WHAT IF", Style.HEADING))
+        head.addStretch(1)
+        head.addWidget(steps)
+        column.addLayout(head)
+        column.addWidget(self.what_if)
+        column.addWidget(_rule())
+        column.addWidget(Text("SPEED", Style.HEADING))
+        column.addWidget(self.speed, 1)
+        self._whole: tuple[object, Plan] | None = None
+        document.plan_changed.connect(self.show_plan)
+        document.units_changed.connect(self.show_plan)
+        self.show_plan()
+
+    def show_plan(self) -> None:
+        """Show the document's plan; without one the panel stays as it is."""
+        plan = self._document.plan
+        if plan is None:
+            return
+        units = self._document.units
+        self.memory.show_plan(plan, units)
+        self.fixes.show_plan(plan)
+        self.what_if.show_plan(plan)
+        empty = self._document.what_if(depth=0)
+        self.speed.show_plan(plan, empty, self._whole_context(plan), units)
+
+    def _whole_context(self, plan: Plan) -> Plan:
+        """The plan with the whole trained context. It stays the same while only the context
+        slides, so the last one is kept."""
+        trained = plan.model.shape.context_length
+        context = max(trained or 0, plan.settings.context)
+        choice = replace(plan.choice, context=context, depth=None)
+        key = (plan.model, plan.machine, choice)
+        if self._whole is None or self._whole[0] != key:
+            self._whole = (key, self._document.what_if(context=context, depth=None))
+        return self._whole[1]
+
+
+def _rule() -> QFrame:
+    line = QFrame()
+    line.setFrameShape(QFrame.Shape.HLine)
+    line.setForegroundRole(QPalette.ColorRole.Mid)
+    line.setFrameShadow(QFrame.Shadow.Plain)
+    return line

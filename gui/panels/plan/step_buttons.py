@@ -1,0 +1,69 @@
+"""Undo, Redo and Reset of the choice."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+
+from core.plan.choice import Choice
+from gui import theme
+from gui.document import Document
+
+
+class StepButtons(QWidget):
+    """Each is enabled where it would do something, and says what."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._stack = document.undo_stack
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(self.fontMetrics().averageCharWidth() // 2)
+        self.undo, self.redo, self.reset = (
+            _button(word, row) for word in ("Undo", "Redo", "Reset")
+        )
+        self.undo.clicked.connect(self._stack.undo)
+        self.redo.clicked.connect(self._stack.redo)
+        self.reset.clicked.connect(document.reset)
+        self._stack.canUndoChanged.connect(self.undo.setEnabled)
+        self._stack.canRedoChanged.connect(self.redo.setEnabled)
+        self._stack.undoTextChanged.connect(self._name)
+        self._stack.redoTextChanged.connect(self._name)
+        document.plan_changed.connect(self._enable)
+        self._name()
+        self._enable()
+        self._dress()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Icons follow the theme."""
+        if event.type() is QEvent.Type.PaletteChange:
+            self._dress()
+        super().changeEvent(event)
+
+    def _enable(self) -> None:
+        self.undo.setEnabled(self._stack.canUndo())
+        self.redo.setEnabled(self._stack.canRedo())
+        self.reset.setEnabled(self._document.choice != Choice())
+
+    def _name(self) -> None:
+        for button, what in (
+            (self.undo, self._stack.undoText()),
+            (self.redo, self._stack.redoText()),
+            (self.reset, "every choice to its default"),
+        ):
+            button.setToolTip(f"{button.text()} {what}".strip())
+
+    def _dress(self) -> None:
+        for button, name in ((self.undo, "undo"), (self.redo, "redo"), (self.reset, "reset")):
+            button.setIcon(theme.icon(name, theme.colors().muted))
+
+
+def _button(word: str, row: QHBoxLayout) -> QToolButton:
+    button = QToolButton()
+    button.setText(word)
+    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+    button.setAutoRaise(True)
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    row.addWidget(button)
+    return button

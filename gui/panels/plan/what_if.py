@@ -1,0 +1,202 @@
+"""WHAT IF: everything that can be chosen. Each control changes the choice at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QSpinBox,
+    QWidget,
+)
+
+from core.model.model import Model
+from core.plan.choice import CACHE_TYPES, FlashAttention
+from core.plan.plan import Plan
+from core.units import format_tokens
+from gui.document import Document
+from gui.panels.plan.recipes import Recipe, recipes
+from gui.widgets.quiet_wheel import QuietWheel
+from gui.widgets.slider_field import SliderField, WordField
+from gui.widgets.stop_slider import doubling_stops
+from gui.widgets.text import Style, Text
+from gui.widgets.wrap import Wrap
+
+_FIRST_CONTEXT = 512
+_CONTEXT_STEP = 256  # llama.cpp pads the context to a multiple of it
+_LAST_CONTEXT = 2**24
+_UNTRAINED = 131_072  # the end of the slider where the file does not say the trained length
+_MOST_SLOTS = 256
+
+
+class WhatIfSection(QWidget):
+    """Follows the plan: what is shown are the settings that the engine would run with."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._model: Model | None = None
+        self._recipes: tuple[Recipe, ...] = ()
+        choose = document.choose
+        self.context = SliderField("&Context", step=_CONTEXT_STEP, unit="tokens")
+        self.context.value_changed.connect(lambda n: choose(context=n, depth=None))
+        self.quantization = WordField("&Quantization")
+        self.quantization.value_changed.connect(self._requantize)
+        self.layers = SliderField("GPU &layers", unit="layers")
+        self.layers.value_changed.connect(self._offload)
+        self.experts = SliderField("&Experts in RAM", unit="layers")
+        self.experts.value_changed.connect(lambda n: choose(cpu_moe=n))
+        self.cache_k = _combo("K cache type", CACHE_TYPES)
+        self.cache_k.textActivated.connect(lambda name: choose(cache_k=name))
+        self.cache_v = _combo("V cache type", CACHE_TYPES)
+        self.cache_v.textActivated.connect(lambda name: choose(cache_v=name))
+        self.slots = QSpinBox()
+        self.slots.setRange(1, _MOST_SLOTS)
+        self.slots.setKeyboardTracking(False)
+        self.slots.setAccessibleName("Slots")
+        self.slots.setToolTip("Requests served at the same time (-np)")
+        self.slots.valueChanged.connect(lambda n: choose(slots=n))
+        self.flash = _combo("Flash attention", tuple(FlashAttention))
+        self.flash.textActivated.connect(lambda word: choose(flash_attention=FlashAttention(word)))
+        self.notes = Text(style=Style.MUTED, wrap=True)
+        for field in (self.context, self.quantization, self.layers, self.experts):
+            field.pressed.connect(document.begin_step)
+            field.released.connect(document.end_step)
+        QuietWheel(self).guard(self.cache_k, self.cache_v, self.slots, self.flash)
+        self._lay_out()
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show the settings of this plan; nobody is told that they changed."""
+        if plan.model is not self._model:
+            self._model = plan.model
+            self._show_model(plan.model)
+        settings = plan.settings
+        self.context.set_value(settings.requested_context)
+        self.context.set_mark(plan.model.shape.context_length, _trained(plan))
+        self._show_quantization(plan)
+        for combo, word in (
+            (self.cache_k, settings.cache_k),
+            (self.cache_v, settings.cache_v),
+            (self.flash, plan.choice.flash_attention.value),
+        ):
+            if combo.currentText() != word:
+                combo.setCurrentText(word)  # `textActivated` is for users only
+        if self.slots.value() != settings.slots:
+            self.slots.blockSignals(True)
+            self.slots.setValue(settings.slots)
+            self.slots.blockSignals(False)
+        self._show_offload(plan)
+        words = "\n".join(
+            " ".join(w for w in (f"{p.severity.capitalize()}: {p.message}", p.advice) if w)
+            for p in dict.fromkeys((*plan.weights.problems, *plan.problems))
+        )
+        self.notes.set_text(words)
+        self.notes.setVisible(bool(words))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The boxes beside the sliders are equally wide, and give way in a narrow window."""
+        super().resizeEvent(event)
+        fields = (self.context, self.quantization, self.layers, self.experts)
+        wanted = max(field.box.sizeHint().width() for field in fields)
+        width = min(wanted, self.context.width() * 11 // 20)
+        for field in fields:
+            field.box.setFixedWidth(width)
+
+    def _show_model(self, model: Model) -> None:
+        trained = model.shape.context_length
+        self.context.set_range(
+            doubling_stops(_FIRST_CONTEXT, trained or _UNTRAINED), 1, _LAST_CONTEXT
+        )
+        self._recipes = recipes(model)
+        self.quantization.set_words([recipe.words for recipe in self._recipes])
+        self.quantization.setEnabled(len(self._recipes) > 1)
+
+    def _show_quantization(self, plan: Plan) -> None:
+        names = [recipe.ftype for recipe in self._recipes]
+        name = plan.choice.requantize
+        self.quantization.set_value(names.index(name) if name in names else 0)
+
+    def _show_offload(self, plan: Plan) -> None:
+        discrete = bool(plan.machine.gpus) and not plan.machine.gpus[0].unified
+        whole = plan.model.shape.layers + 1  # the output layer counts, as -ngl counts it
+        experts = discrete and plan.model.shape.experts > 0
+        for field, shown, last, value in (
+            (self.layers, discrete, whole, plan.settings.gpu_layers),
+            (self.experts, experts, plan.model.shape.layers, plan.settings.cpu_moe),
+        ):
+            if shown != field.isVisibleTo(self):
+                field.setVisible(shown)
+                field.label.setVisible(shown)
+            if shown:
+                field.set_range(range(last + 1), 0, last)
+                field.set_value(value)
+
+    def _requantize(self, index: int) -> None:
+        self._document.choose(requantize=self._recipes[index].ftype)
+
+    def _offload(self, layers: int) -> None:
+        self._document.choose(gpu_layers="all" if layers == self.layers.box.maximum() else layers)
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(self.fontMetrics().height() // 3)
+        grid.setHorizontalSpacing(2 * self.fontMetrics().averageCharWidth())
+        grid.setColumnStretch(1, 1)
+        wrap = Wrap()
+        wrap.set_cells(
+            [
+                _pair("&K", self.cache_k),
+                _pair("&V", self.cache_v),
+                _pair("&Slots", self.slots),
+                _pair("&Flash attention", self.flash),
+            ]
+        )
+        rows: list[tuple[QWidget, QWidget]] = [
+            (self.context.label, self.context),
+            (QLabel("KV cache"), wrap),
+            (self.quantization.label, self.quantization),
+            (self.layers.label, self.layers),
+            (self.experts.label, self.experts),
+        ]
+        height = self.flash.sizeHint().height()
+        for line, (label, control) in enumerate(rows):
+            # A label stands beside the first line of its control.
+            label.setMinimumHeight(height)
+            grid.addWidget(label, line, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(control, line, 1)
+        grid.addWidget(self.notes, len(rows), 0, 1, 2)
+
+
+def _trained(plan: Plan) -> str:
+    trained, context = plan.model.shape.context_length, plan.settings.requested_context
+    if trained is None:
+        return "the file does not say what length it was trained for"
+    words = f"trained for {format_tokens(trained)}"
+    return f"{words}: this is beyond it" if context > trained else words
+
+
+def _combo(name: str, words: Sequence[str]) -> QComboBox:
+    combo = QComboBox()
+    combo.addItems(list(words))
+    combo.setAccessibleName(name)
+    return combo
+
+
+def _pair(text: str, control: QWidget) -> QWidget:
+    """A label beside its control, kept together where lines wrap."""
+    pair = QWidget()
+    pair.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+    label = QLabel(text)
+    label.setBuddy(control)
+    row = QHBoxLayout(pair)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addWidget(label)
+    row.addWidget(control)
+    return pair

@@ -1,0 +1,75 @@
+"""An icon and a word in one colour: a verdict, a severity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from core.plan.plan import Verdict
+from gui import theme
+from gui.widgets.text import Style
+
+
+class MarkLabel(QLabel):
+    """Shows a `theme.Mark`. The word is the label's text, so readers hear it."""
+
+    def __init__(self, style: Style = Style.STRONG, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._style = style
+        self._mark: Callable[[theme.Colors], theme.Mark] | None = None
+        self.setFont(style.font())
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def set_verdict(self, verdict: Verdict) -> None:
+        """Say a verdict."""
+        self.set_mark(lambda c: c.verdict(verdict))
+
+    def set_mark(self, mark: Callable[[theme.Colors], theme.Mark]) -> None:
+        """Say this mark, in the colours of whichever theme is in use."""
+        self._mark = mark
+        word = mark(theme.colors()).word
+        if word != self.text():
+            self.setText(word)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """The icon is as high as the text."""
+        metrics = self.fontMetrics()
+        return QSize(
+            self._text_left() + metrics.horizontalAdvance(self.text()),
+            metrics.height() + 2,
+        )
+
+    def minimumSizeHint(self) -> QSize:
+        """A word is never cut."""
+        return self.sizeHint()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The icon, then the word."""
+        if self._mark is None:
+            return
+        mark = self._mark(theme.colors())
+        painter = QPainter(self)
+        side = self._side()
+        box = QRect(0, (self.height() - side) // 2, side, side)
+        theme.icon(mark.icon, mark.color).paint(painter, box)
+        painter.setPen(QColor(mark.color))
+        place = self.rect().adjusted(self._text_left(), 0, 0, 0)
+        align = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(place, int(align), self.text())
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the system's font."""
+        if event.type() is QEvent.Type.ApplicationFontChange:
+            self.setFont(self._style.font())
+        super().changeEvent(event)
+
+    def _side(self) -> int:
+        return round(self.fontMetrics().ascent() * 1.1)
+
+    def _text_left(self) -> int:
+        return self._side() + self.fontMetrics().averageCharWidth() // 2
