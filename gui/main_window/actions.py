@@ -76,20 +76,21 @@ class Actions(QObject):
 
     def set_recent(self, paths: Sequence[Path], missing: Collection[Path]) -> None:
         """Fill "Open recent"; files that are not there any more are greyed."""
-        self._recent.clear()
+        self.recent_menu.clear()
         for path in paths:
-            action = self._recent.addAction(_menu_text(f"{path.name}  —  {path.parent}"))
+            action = self.recent_menu.addAction(_menu_text(f"{path.name}  ({path.parent.name})"))
+            action.setToolTip(str(path))
             action.setEnabled(path not in missing)
             action.triggered.connect(lambda _=False, p=path: self.file_chosen.emit(p))
-        self._recent.setEnabled(bool(paths))
+        self.recent_menu.setEnabled(bool(paths))
 
     def set_specimens(self, names: Mapping[Path, str]) -> None:
         """Fill "Specimens" with these models."""
-        self._specimens.clear()
+        self.specimens_menu.clear()
         for path, name in names.items():
-            action = self._specimens.addAction(_menu_text(name))
+            action = self.specimens_menu.addAction(_menu_text(name))
             action.triggered.connect(lambda _=False, p=path: self.file_chosen.emit(p))
-        self._specimens.setEnabled(bool(names))
+        self.specimens_menu.setEnabled(bool(names))
 
     def keys(self) -> list[tuple[str, str]]:
         """Every key and what it does."""
@@ -109,8 +110,9 @@ class Actions(QObject):
         bar = self._window.menuBar()
         file = bar.addMenu("&File")
         file.addAction(self.open)
-        self._recent = file.addMenu("Open &recent")
-        self._specimens = file.addMenu("&Specimens")
+        self.recent_menu = file.addMenu("Open &recent")
+        self.recent_menu.setToolTipsVisible(True)
+        self.specimens_menu = file.addMenu("&Specimens")
         file.addSeparator()
         file.addActions([self.close_model, self.quit])
         edit = bar.addMenu("&Edit")

@@ -19,7 +19,6 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
-from core.machine.machine import Machine
 from core.model.model import Model
 from core.problems import Problem, Severity
 from core.units import UnitSystem
@@ -28,18 +27,18 @@ from gui.document import Document
 from gui.main_window import about
 from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.drops import DropHint, dropped_files
+from gui.main_window.this_computer import ThisComputer
 from gui.panels.header_line import title
 from gui.panels.loading_strip import LoadingStrip
 from gui.panels.model_page import ModelPage
 from gui.panels.problem_area import ProblemArea
 from gui.panels.welcome import WelcomePanel
 from gui.theme import Theme, ThemeMode
-from gui.workers import computer, opening
+from gui.workers import opening
 from gui.workers.runner import Runner
 
 # The window without a stored geometry, in logical pixels.
 _SIZE = (1280, 800)
-_STATUS_MS = 5000
 
 
 class MainWindow(QMainWindow):
@@ -60,8 +59,7 @@ class MainWindow(QMainWindow):
         self._missing: frozenset[Path] = frozenset()
         self._failures: tuple[Problem, ...] = ()
         self.opener = Runner("open", self)
-        self.detector = Runner("detect", self)
-        self.bandwidth = Runner("bandwidth", self)
+        self.computer = ThisComputer(document, self.settings.bandwidth, self)
         self._looker = Runner("recent files", self)
         self._summariser = Runner("specimens", self)
         self.commands = Actions(self, document.undo_stack)
@@ -70,7 +68,8 @@ class MainWindow(QMainWindow):
         self._restore()
         self._show_model()
         self._show_recent()
-        self._specimens = sorted(Path(str(files("resources") / "specimens")).glob("*.gguf"))
+        folder = Path(str(files("resources") / "specimens"))
+        self._specimens = sorted(folder.glob("*.gguf"), key=lambda path: path.name.casefold())
         self.welcome.set_specimens(self._specimens)
         self.commands.set_specimens({path: path.stem for path in self._specimens})
         # A file may be dropped anywhere, on text fields too.
@@ -84,9 +83,7 @@ class MainWindow(QMainWindow):
         """Open the first of these files; one window shows one model."""
         self.open_path(names[0])
         if len(names) > 1:
-            self.statusBar().showMessage(
-                f"Opened the first of {len(names)} files; one window shows one model.", _STATUS_MS
-            )
+            self._say(f"Opened the first of {len(names)} files; one window shows one model.")
 
     def open_path(self, name: str | Path) -> None:
         """Read this file off the GUI thread; what is shown stays until it has been read."""
@@ -172,21 +169,12 @@ class MainWindow(QMainWindow):
         self._missing = missing
         self._show_recent()
 
-    # This computer.
+    def _say(self, sentence: str) -> None:
+        self.statusBar().showMessage(sentence)
 
-    def detect(self) -> None:
-        """Look at this computer, again."""
-        self.statusBar().showMessage("Looking at this computer…")
-        self.detector.start(computer.detecting)
-
-    def measure(self) -> None:
-        """Time this computer's memory."""
-        self.statusBar().showMessage("Measuring memory bandwidth…")
-        self.bandwidth.start(computer.measuring)
-
-    def _detected(self, machine: Machine) -> None:
-        self.statusBar().showMessage(f"This computer: {machine.name}", _STATUS_MS)
-        self.document.set_this_computer(machine)
+    def _keep_bandwidth(self, measured: settings_file.StoredBandwidth) -> None:
+        self.settings = replace(self.settings, bandwidth=measured)
+        self._save()
 
     # Choices of the window.
 
@@ -302,8 +290,8 @@ class MainWindow(QMainWindow):
             (a.tensors, lambda: self.page.show_panel(self.page.tensors)),
             (a.metadata, lambda: self.page.show_panel(self.page.metadata)),
             (a.plan, lambda: self.page.show_panel(self.page.plan)),
-            (a.detect, self.detect),
-            (a.measure, self.measure),
+            (a.detect, self.computer.detect),
+            (a.measure, self.computer.measure),
             (a.shortcuts, lambda: about.show_keys(self, a.keys())),
             (a.about, lambda: about.show_about(self)),
         ):
@@ -313,15 +301,15 @@ class MainWindow(QMainWindow):
         a.theme_chosen.connect(self.choose_theme)
         self.welcome.open_asked.connect(self.ask_for_file)
         self.welcome.chosen.connect(self.open_path)
-        self.welcome.computer.measure_asked.connect(self.measure)
-        self.page.plan.measure_asked.connect(self.measure)
+        self.welcome.computer.measure_asked.connect(self.computer.measure)
+        self.page.plan.measure_asked.connect(self.computer.measure)
         self.loading.cancelled.connect(self.opener.cancel)
         self.opener.started.connect(lambda: a.cancel.setEnabled(True))
         self.opener.progressed.connect(self.loading.set_progress)
         self.opener.finished.connect(self._opened)
         self.opener.ended.connect(self._reading_ended)
-        self.detector.finished.connect(self._detected)
-        self.bandwidth.finished.connect(self._detected)
+        self.computer.said.connect(self._say)
+        self.computer.measured.connect(self._keep_bandwidth)
         self._looker.finished.connect(self._show_missing)
         self._summariser.finished.connect(self._show_summaries)
         self.document.model_changed.connect(self._show_model)
@@ -336,6 +324,6 @@ class MainWindow(QMainWindow):
 
     def _after_first_paint(self) -> None:
         self.painted.emit()
-        self.detect()
+        self.computer.detect()
         self._looker.start(opening.missing([Path(p) for p in self.settings.recent_files]))
         self._summariser.start(opening.summarising(self._specimens))

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from core import machine
-from core.machine.machine import Machine
+from core.machine import BandwidthMeasurement, Machine
 from gui.workers.runner import Handle
 
 
 def detecting(handle: Handle) -> Machine:
     """What this computer has. Queries of drivers may take seconds."""
     return machine.detect()
+
+
+def measuring(handle: Handle) -> BandwidthMeasurement:
+    """How fast its RAM is read; takes a few seconds, and all processors."""
+    return machine.measure_bandwidth(cancelled=handle.cancelled)

@@ -9,7 +9,7 @@ import pytest
 
 from core.units import UnitSystem
 from gui import settings
-from gui.settings import Settings
+from gui.settings import Settings, StoredBandwidth
 
 FULL = Settings(
     units=UnitSystem.GB,
@@ -18,6 +18,7 @@ FULL = Settings(
     last_folder="/models",
     geometry="AdnQywADAAA=",
     splitter="AAAA/w==",
+    bandwidth=StoredBandwidth(2**36, 41.5e9, "2026-01-02", "The runs differ by 20 %."),
 )
 
 
@@ -88,6 +89,7 @@ def test_a_value_of_the_wrong_type_costs_only_itself(path: Path) -> None:
         "recent_files": ["/a.gguf", 5, None],
         "last_folder": ["x"],
         "geometry": "AAAA",
+        "bandwidth": {"memory": 2**36, "value": "fast"},
         "something new": 1,
     }
     path.write_text(json.dumps(stored))

@@ -1,0 +1,461 @@
+"""The window: files come in every way, one at a time, and what is shown is never lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtWidgets import QAbstractButton, QFileDialog, QWidget
+from pytestqt.qtbot import QtBot
+
+from core.machine.machine import Machine
+from core.problems import Severity
+from core.units import UnitSystem
+from gui import settings
+from gui.document import Document
+from gui.main_window import MainWindow
+from gui.theme import Theme, ThemeMode, colors
+from gui.workers import computer, opening
+from gui.workers.runner import Handle
+from tests.support import plans
+from tests.support.gguf_files import TensorSpec, u32, write
+
+COMPUTER = plans.machine(id="this", name="The test's computer")
+
+MakeFile: TypeAlias = Callable[..., Path]
+MakeWindow: TypeAlias = Callable[[], MainWindow]
+
+
+@pytest.fixture
+def make_file(tmp_path: Path) -> MakeFile:
+    """A small llama model by name."""
+
+    def make(file_name: str = "small.gguf", name: str = "Small Llama") -> Path:
+        path = tmp_path / file_name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write(
+            path,
+            {
+                "general.architecture": "llama",
+                "general.name": name,
+                "general.file_type": u32(7),
+                "llama.block_count": u32(2),
+                "llama.context_length": u32(4096),
+                "llama.embedding_length": u32(256),
+                "llama.feed_forward_length": u32(512),
+                "llama.attention.head_count": u32(4),
+                "llama.attention.head_count_kv": u32(2),
+            },
+            [
+                TensorSpec("token_embd.weight", "Q8_0", (256, 1000)),
+                TensorSpec("blk.0.attn_q.weight", "Q8_0", (256, 256)),
+                TensorSpec("blk.1.attn_q.weight", "Q8_0", (256, 256)),
+                TensorSpec("output.weight", "Q8_0", (256, 1000)),
+            ],
+        )
+        return path
+
+    return make
+
+
+@pytest.fixture
+def make_window(
+    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MakeWindow]:
+    """A window on the settings of this test; they are kept from one to the next."""
+    monkeypatch.setattr(computer, "detecting", lambda handle: COMPUTER)
+    made: list[MainWindow] = []
+
+    def make() -> MainWindow:
+        window = MainWindow(Document(), theme, tmp_path / "settings.json")
+        qtbot.addWidget(window)
+        made.append(window)
+        window.show()
+        qtbot.waitUntil(lambda: window.document.this_computer is not None, timeout=5000)
+        return window
+
+    yield make
+    for window in made:
+        window.close()
+
+
+@pytest.fixture
+def window(make_window: MakeWindow) -> MainWindow:
+    return make_window()
+
+
+def wait_until_read(qtbot: QtBot, window: MainWindow) -> None:
+    qtbot.waitUntil(lambda: not window.opener.running, timeout=5000)
+
+
+def open_and_wait(qtbot: QtBot, window: MainWindow, path: Path) -> None:
+    window.open_path(path)
+    wait_until_read(qtbot, window)
+
+
+def messages(window: MainWindow) -> list[str]:
+    return [banner.problem.message for banner in window.problems.stack.banners]
+
+
+def drop(window: MainWindow, *urls: QUrl) -> None:
+    data = QMimeData()
+    data.setUrls(list(urls))
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(50, 50), Qt.DropAction.CopyAction, data, left, none)
+    QGuiApplication.sendEvent(window, enter)
+    assert enter.isAccepted()
+    dropped = QDropEvent(QPointF(50, 50), Qt.DropAction.CopyAction, data, left, none)
+    QGuiApplication.sendEvent(window, dropped)
+
+
+def test_the_empty_window_shows_the_machine_and_how_to_begin(window: MainWindow) -> None:
+    assert window.pages.currentWidget() is window.welcome
+    assert window.welcome.open_button.isVisible()
+    assert window.document.machine is COMPUTER
+    assert window.windowTitle() == ""
+
+
+def test_a_file_is_read_and_its_page_comes_to_the_front(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    open_and_wait(qtbot, window, make_file())
+    assert window.document.model is not None
+    assert window.pages.currentWidget() is window.page
+    assert window.windowTitle() == "Small Llama"
+    assert messages(window) == []
+    assert window.page.tabs.tabText(window.page.tabs.indexOf(window.page.tensors)) == "Tensors 4"
+
+
+@pytest.mark.parametrize(
+    "name", ["with space & so.gguf", "Größe/模型 мир.gguf", "sha256-0123456789abcdef"]
+)
+def test_a_path_may_hold_anything(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile, name: str
+) -> None:
+    path = make_file(name)
+    drop(window, QUrl.fromLocalFile(str(path)))
+    wait_until_read(qtbot, window)
+    assert window.document.model is not None
+    assert window.document.model.file.paths == (path,)
+
+
+def test_a_relative_path_of_the_command_line_is_remembered_absolute(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_file()
+    monkeypatch.chdir(path.parent)
+    window.open_files([path.name])
+    wait_until_read(qtbot, window)
+    assert window.settings.recent_files == (str(path),)
+
+
+def test_of_several_dropped_files_the_first_is_opened_and_that_is_said(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    first, second = make_file("a.gguf", "First"), make_file("b.gguf", "Second")
+    drop(window, QUrl.fromLocalFile(str(first)), QUrl.fromLocalFile(str(second)))
+    assert "first of 2 files" in window.statusBar().currentMessage()
+    wait_until_read(qtbot, window)
+    assert window.windowTitle() == "First"
+
+
+def test_a_dropped_folder_gets_a_sentence(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    drop(window, QUrl.fromLocalFile(str(tmp_path)))
+    wait_until_read(qtbot, window)
+    (message,) = messages(window)
+    assert "folder" in message
+    assert window.pages.currentWidget() is window.welcome
+
+
+def test_something_dropped_from_the_web_gets_a_sentence(window: MainWindow) -> None:
+    drop(window, QUrl("https://example.org/model.gguf"))
+    assert messages(window) == ["What was dropped is not a file on this computer."]
+
+
+def test_every_part_of_the_window_leaves_drops_to_the_window(window: MainWindow) -> None:
+    assert window.acceptDrops()
+    assert not [w for w in window.findChildren(QWidget) if w.acceptDrops()]
+
+
+def test_a_file_that_cannot_be_read_keeps_the_old_model(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile, tmp_path: Path
+) -> None:
+    good = make_file()
+    open_and_wait(qtbot, window, good)
+    model = window.document.model
+    bad = tmp_path / "bad.gguf"
+    bad.write_bytes(b"<!DOCTYPE html><html></html>")
+    open_and_wait(qtbot, window, bad)
+    assert window.document.model is model
+    assert window.pages.currentWidget() is window.page
+    (banner,) = window.problems.stack.banners
+    assert banner.problem.severity is Severity.ERROR
+    assert window.settings.recent_files == (str(good),)
+
+
+def test_a_file_that_is_not_there_gets_a_sentence_and_the_window_stays_usable(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile, tmp_path: Path
+) -> None:
+    open_and_wait(qtbot, window, tmp_path / "gone.gguf")
+    (banner,) = window.problems.stack.banners
+    assert str(tmp_path / "gone.gguf") in banner.problem.where
+    assert window.pages.currentWidget() is window.welcome
+    open_and_wait(qtbot, window, make_file())
+    assert messages(window) == []
+
+
+def test_a_damaged_file_shows_what_could_be_read_and_what_is_missing(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    path = make_file()
+    whole = path.stat().st_size
+    with path.open("r+b") as file:
+        file.truncate(whole - 1000)
+    open_and_wait(qtbot, window, path)
+    assert window.pages.currentWidget() is window.page
+    (banner,) = window.problems.stack.banners
+    assert banner.problem.missing_bytes == 1000
+
+
+def test_a_projector_opens_and_is_named_for_what_it_is(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    path = tmp_path / "mmproj.gguf"
+    write(
+        path,
+        {"general.architecture": "clip", "general.type": "mmproj", "clip.has_vision_encoder": True},
+        [TensorSpec("v.patch_embd.weight", "F16", (16, 16, 3, 64))],
+    )
+    open_and_wait(qtbot, window, path)
+    assert window.pages.currentWidget() is window.page
+    assert "projector" in window.page.header.findChildren(QWidget)[-1].text()  # type: ignore[attr-defined]
+
+
+def test_the_old_model_stays_until_the_new_one_is_read_and_escape_keeps_it(
+    qtbot: QtBot,
+    window: MainWindow,
+    make_file: MakeFile,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    open_and_wait(qtbot, window, make_file("a.gguf", "Old"))
+    ended = threading.Event()
+
+    def slow(path: Path) -> Callable[[Handle], object]:
+        def read(handle: Handle) -> object:
+            handle.progress(0.4)
+            while not handle.cancelled():
+                threading.Event().wait(0.005)
+            ended.set()
+            return None
+
+        return read
+
+    monkeypatch.setattr(opening, "opening", slow)
+    window.open_path("/slow/disk/b.gguf")
+    qtbot.waitUntil(window.loading.isVisible, timeout=5000)
+    assert window.pages.currentWidget() is window.page
+    assert window.windowTitle() == "Old"
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.opener.running
+    assert not window.loading.isVisible()
+    assert window.windowTitle() == "Old"
+    assert ended.wait(5)
+
+
+def test_cancelling_the_very_first_file_returns_to_the_welcome_page(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(path: Path) -> Callable[[Handle], object]:
+        return lambda handle: threading.Event().wait(0.05)
+
+    monkeypatch.setattr(opening, "opening", slow)
+    window.open_path("/slow/disk/b.gguf")
+    assert window.pages.currentWidget() is not window.welcome
+    window.commands.cancel.trigger()
+    assert window.pages.currentWidget() is window.welcome
+
+
+def test_a_second_file_opened_while_the_first_is_read_wins(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    first, second = make_file("a.gguf", "First"), make_file("b.gguf", "Second")
+    window.open_path(first)
+    window.open_path(second)
+    wait_until_read(qtbot, window)
+    qtbot.wait(20)
+    assert window.windowTitle() == "Second"
+    assert window.settings.recent_files == (str(second),)
+
+
+def test_an_error_in_the_reader_keeps_the_old_model_and_the_window(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_and_wait(qtbot, window, make_file())
+    reported: list[BaseException] = []
+    monkeypatch.setattr("sys.excepthook", lambda kind, error, trace: reported.append(error))
+
+    def broken(path: Path) -> Callable[[Handle], object]:
+        def read(handle: Handle) -> object:
+            raise ZeroDivisionError
+
+        return read
+
+    monkeypatch.setattr(opening, "opening", broken)
+    window.open_path("/x.gguf")
+    wait_until_read(qtbot, window)
+    assert len(reported) == 1
+    assert window.pages.currentWidget() is window.page
+    window.show_failure("Something went wrong; the log is in /log.")
+    assert messages(window) == ["Something went wrong; the log is in /log."]
+
+
+def test_closing_the_model_returns_to_the_welcome_page(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    open_and_wait(qtbot, window, make_file())
+    qtbot.keyClick(window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    assert window.document.model is None
+    assert window.pages.currentWidget() is window.welcome
+    assert not window.commands.close_model.isEnabled()
+
+
+def test_the_dialog_opens_what_was_picked_and_starts_where_the_last_file_lay(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = make_file("models/a.gguf")
+    folders: list[str] = []
+
+    def pick(parent: QWidget, title: str, folder: str, kinds: str) -> tuple[str, str]:
+        folders.append(folder)
+        return str(path), ""
+
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", pick)
+    for _ in range(2):
+        qtbot.keyClick(window, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
+        wait_until_read(qtbot, window)
+    assert window.windowTitle() == "Small Llama"
+    assert folders == ["", str(path.parent)]
+
+
+def test_recent_files_and_the_geometry_come_back(
+    qtbot: QtBot, make_window: MakeWindow, make_file: MakeFile
+) -> None:
+    first = make_window()
+    a, b = make_file("a.gguf"), make_file("b.gguf")
+    for path in (a, b):
+        open_and_wait(qtbot, first, path)
+    first.resize(1111, 777)
+    first.choose_units(UnitSystem.GB)
+    first.choose_theme(ThemeMode.DARK)
+    first.close()
+    b.unlink()
+    second = make_window()
+    assert (second.width(), second.height()) == (1111, 777)
+    assert second.document.units is UnitSystem.GB
+    assert colors().dark
+    recent = second.commands.recent_menu.actions()
+    qtbot.waitUntil(lambda: not second.commands.recent_menu.actions()[0].isEnabled(), timeout=5000)
+    recent = second.commands.recent_menu.actions()
+    assert [str(b) in recent[0].toolTip(), str(a) in recent[1].toolTip()] == [True, True]
+    recent[1].trigger()
+    wait_until_read(qtbot, second)
+    assert second.document.model is not None
+    assert second.document.model.file.paths == (a,)
+
+
+def test_broken_settings_do_not_keep_the_window_from_opening(
+    make_window: MakeWindow, tmp_path: Path
+) -> None:
+    (tmp_path / "settings.json").write_text('{"version": 1, "geometry": "%%%", "splitter": "é"}')
+    window = make_window()
+    assert window.isVisible()
+    assert window.width() > 100
+
+
+def test_settings_that_cannot_be_saved_do_not_keep_the_window_from_closing(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(path: Path, stored: settings.Settings) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(settings, "save", fail)
+    assert window.close()
+    assert "Read-only file system" in caplog.text
+
+
+def test_looking_again_keeps_a_chosen_machine(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window.document.set_machine(plans.RTX_3090)
+    other: Machine = plans.machine(id="this", name="With a new GPU")
+    monkeypatch.setattr(computer, "detecting", lambda handle: other)
+    qtbot.keyClick(window, Qt.Key.Key_F5)
+    qtbot.waitUntil(lambda: window.document.this_computer is other, timeout=5000)
+    assert window.document.machine == plans.RTX_3090
+
+
+def test_undo_and_reset_work_from_the_keyboard(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    open_and_wait(qtbot, window, make_file())
+    window.page.tabs.tabBar().setFocus()
+    control, shift = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+    window.document.choose(context=1024)
+    qtbot.keyClick(window, Qt.Key.Key_Z, control)
+    assert window.document.choice.context is None
+    qtbot.keyClick(window, Qt.Key.Key_Z, control | shift)
+    assert window.document.choice.context == 1024
+    qtbot.keyClick(window, Qt.Key.Key_0, control)
+    assert window.document.choice.context is None
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (800, 600)])
+def test_keys_bring_every_panel_to_the_front(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile, size: tuple[int, int]
+) -> None:
+    window.resize(*size)
+    open_and_wait(qtbot, window, make_file())
+    page = window.page
+    control = Qt.KeyboardModifier.ControlModifier
+    for key, panel in (
+        (Qt.Key.Key_2, page.tensors),
+        (Qt.Key.Key_3, page.metadata),
+        (Qt.Key.Key_1, page.overview),
+        (Qt.Key.Key_4, page.plan),
+    ):
+        qtbot.keyClick(window, key, control)
+        assert panel.isVisible()
+    qtbot.keyClick(window, Qt.Key.Key_F, control)
+    assert page.tensors.isVisible()
+    focus = window.focusWidget()
+    assert focus is not None
+    assert page.tensors.isAncestorOf(focus)
+
+
+def test_a_narrow_window_makes_the_plan_a_tab_and_a_wide_one_takes_it_back(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    open_and_wait(qtbot, window, make_file())
+    page = window.page
+    for width, narrow in ((1280, False), (800, True), (1280, False)):
+        window.resize(width, 700)
+        qtbot.waitUntil(lambda n=narrow: page.narrow is n, timeout=2000)
+        assert page.plan.isVisible()
+        assert window.width() == width
+
+
+def test_everything_that_can_be_used_has_a_name_for_a_screen_reader(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    open_and_wait(qtbot, window, make_file())
+    nameless = [
+        f"{type(w).__name__} in {type(w.parent()).__name__}"
+        for w in window.findChildren(QAbstractButton)
+        if w.isVisible() and not (w.accessibleName() or w.text() or w.toolTip())
+    ]
+    assert nameless == []
