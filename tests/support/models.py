@@ -5,7 +5,8 @@ Sizes come from the gguf package's own table; who reads how much is said by the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 
 from core.gguf.header import Entry, Header, Kind, ModelFile, Tensor, Value, ValueType
+from core.machine.machine import Machine
 from core.model.model import (
     CacheFacts,
     FormatShare,
@@ -22,7 +24,11 @@ from core.model.model import (
     WeightBlock,
     Weights,
 )
+from core.plan.choice import Choice
+from core.plan.plan import Plan
 from core.problems import Problem
+from gui.document import Document, Resolve
+from tests.support import plans
 
 
 class Spec(NamedTuple):
@@ -161,3 +167,29 @@ def model_of(
         tensor_layers=tuple(spec.layer for spec in specs),
         problems=problems,
     )
+
+
+def resolving(tried: Mapping[str, Weights] | None = None) -> Resolve:
+    """Plans by hand for any model; ``tried`` are the weights of its recipes."""
+
+    def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
+        weights = model.weights
+        if choice.requantize is not None and tried:
+            weights = tried[choice.requantize]
+        standin = plans.model(
+            weights=weights.bytes,
+            read=max(1, weights.read_per_token),
+            known=model.cache.known,
+            trained=model.shape.context_length,
+        )
+        return replace(plans.resolve(standin, machine, choice), model=model, weights=weights)
+
+    return resolve
+
+
+def document_of(model: Model | None, tried: Mapping[str, Weights] | None = None) -> Document:
+    """A document that shows this model on a machine with a GPU."""
+    document = Document(resolving(tried))
+    document.set_this_computer(plans.RTX_3090)
+    document.set_model(model)
+    return document

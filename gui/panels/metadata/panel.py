@@ -1,0 +1,255 @@
+"""The metadata panel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QDialog,
+    QFileDialog,
+    QHBoxLayout,
+    QMenu,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.gguf import PageError, display
+from core.gguf.header import Entry, Header
+from core.problems import Problem
+from gui.document import Document
+from gui.panels.metadata import reading
+from gui.panels.metadata.value_view import ValueView
+from gui.tables.export import TextFormat
+from gui.tables.filter_edit import FilterEdit
+from gui.tables.metadata import MetadataTable
+from gui.tables.view import SheetView
+from gui.widgets.banner import BannerStack
+from gui.widgets.text import Style, Text
+from gui.workers.runner import Handle, Runner
+
+_FORMS = (TextFormat.MARKDOWN, TextFormat.JSON)
+_SUFFIXES = {TextFormat.MARKDOWN: ".md", TextFormat.JSON: ".json"}
+
+
+class MetadataPanel(QWidget):
+    """Every key of the file; the chosen one below, in full."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._windows: list[_ValueWindow] = []
+        self._previews = Runner("array previews", self)
+        self._previews.finished.connect(self._show_previews)
+        self._exports = Runner("metadata export", self)
+        self._exports.finished.connect(self._exported)
+        self.filter = FilterEdit("Search keys and values")
+        self.table = MetadataTable(self)
+        self.view = SheetView(self.table, "key", forms=_FORMS)
+        self.view.setAccessibleName("Metadata")
+        self.view.copier = self.copy_rows
+        self.value = ValueView(with_window=True)
+        self.status = Text("", Style.MUTED, wrap=True)
+        self.problems = BannerStack()
+        self.copy_button = QPushButton("Copy")
+        self.copy_button.setToolTip("Copy or save keys as Markdown or JSON")
+        menu = QMenu(self.copy_button)
+        menu.aboutToShow.connect(lambda: self._fill(menu))
+        self.copy_button.setMenu(menu)
+        row = QHBoxLayout()
+        row.addWidget(self.filter, 1)
+        row.addWidget(self.copy_button)
+        upper = QWidget()
+        upper_column = QVBoxLayout(upper)
+        upper_column.setContentsMargins(0, 0, 0, 0)
+        upper_column.addWidget(self.view, 1)
+        upper_column.addWidget(self.status)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.addWidget(upper)
+        self.splitter.addWidget(self.value)
+        self.splitter.setStretchFactor(0, 3)
+        self.splitter.setStretchFactor(1, 2)
+        space = self.fontMetrics().averageCharWidth()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(space, space, space, space)
+        column.setSpacing(space)
+        column.addLayout(row)
+        column.addWidget(self.problems)
+        column.addWidget(self.splitter, 1)
+        self.filter.textChanged.connect(self.table.set_filter)
+        self.filter.left.connect(self.view.enter)
+        self.view.typed.connect(self.filter.take)
+        self.view.row_changed.connect(self._show_value)
+        self.view.activated.connect(self._enlarge)
+        self.value.open_asked.connect(self._enlarge)
+        self.table.modelReset.connect(self._count)
+        document.model_changed.connect(self._show_model)
+        self._show_model()
+
+    def focus_filter(self) -> None:
+        """Put the cursor in the search field."""
+        self.filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.filter.selectAll()
+
+    def copy_rows(self, rows: Sequence[int], form: TextFormat) -> None:
+        """Copy these rows as text, long arrays complete in JSON; the answer may take a while."""
+        self._make_text(rows, form, None)
+
+    def save_all(self, path: Path, form: TextFormat) -> None:
+        """Write every key to a file, long arrays complete in JSON."""
+        self._make_text(range(self.table.total), form, path)
+
+    def _show_model(self) -> None:
+        model = self._document.model
+        for window in list(self._windows):
+            window.close()
+        self._exports.cancel()
+        self.problems.set_problems(())
+        header = model.file.header if model else None
+        self.table.set_header(header, model.label if model else "")
+        self.view.share_room()
+        self.filter.setEnabled(bool(self.table.total))
+        self.copy_button.setEnabled(bool(self.table.total))
+        self.value.set_entry(None, None)
+        self._count()
+        self._previews.cancel()
+        if header is not None:
+            self._read_previews(header)
+
+    def _read_previews(self, header: Header) -> None:
+        def read(handle: Handle) -> object:
+            try:
+                return reading.first_items(header, handle.cancelled)
+            except PageError as error:
+                return error.problem
+
+        self._previews.start(read)
+
+    def _show_previews(self, answer: object) -> None:
+        if isinstance(answer, Problem):
+            self.problems.set_problems([answer])
+        elif isinstance(answer, dict):
+            self.table.set_first_items(answer)
+
+    def _show_value(self, row: int) -> None:
+        entry = self.table.entry(row) if row >= 0 else None
+        self.value.set_entry(self.table.header, entry)
+
+    def _enlarge(self, _index: QModelIndex | None = None) -> None:
+        row = self.view.current_row()
+        if row >= 0 and self.table.header is not None:
+            window = _ValueWindow(self.table.header, self.table.entry(row), self)
+            self._windows.append(window)
+            window.finished.connect(lambda _=0: self._windows.remove(window))
+            window.show()
+
+    def _make_text(self, rows: Sequence[int], form: TextFormat, path: Path | None) -> None:
+        header = self.table.header
+        if header is None:
+            return
+        entries = [self.table.entry(row) for row in rows]
+        first = {n: self.table.first_items(row) for n, row in enumerate(rows)}
+        self.status.set_text("Reading…")
+
+        def work(handle: Handle) -> tuple[str | None, str] | Problem:
+            try:
+                if form is TextFormat.JSON:
+                    text = reading.json_of(header, entries, handle.cancelled)
+                else:
+                    text = reading.markdown_of(entries, first)
+                if path is None:
+                    return text, f"{_keys(entries)} copied as {form.value}"
+                if not handle.cancelled():
+                    path.write_text(text, encoding="utf-8", newline="\n")
+                return None, f"{_keys(entries)} saved as {form.value} in {display(path.name)}"
+            except PageError as error:
+                return error.problem
+            except OSError as error:
+                return Problem(
+                    "not-saved",
+                    f"{display(str(path))} could not be written: {error.strerror or error}.",
+                    advice="Choose another folder.",
+                )
+
+        self._exports.start(work)
+
+    def _exported(self, answer: tuple[str | None, str] | Problem) -> None:
+        if isinstance(answer, Problem):
+            self.problems.set_problems([answer])
+            self._count()
+            return
+        text, words = answer
+        if text is not None:
+            QGuiApplication.clipboard().setText(text)
+        self.status.set_text(words)
+
+    def _fill(self, menu: QMenu) -> None:
+        menu.clear()
+        self.view.add_copy_actions(menu)
+        menu.addSection("Save all")
+        for form in _FORMS:
+            action = menu.addAction(f"Save all as {form.value}…")
+            action.triggered.connect(lambda _checked=False, f=form: self._ask_where(f))
+
+    def _ask_where(self, form: TextFormat) -> None:
+        header = self.table.header
+        if header is None:
+            return
+        name = f"{header.path.stem} metadata{_SUFFIXES[form]}"
+        chosen, _ = QFileDialog.getSaveFileName(
+            self, f"Save metadata as {form.value}", str(Path.home() / name)
+        )
+        if chosen:
+            self.save_all(Path(chosen), form)
+
+    def _count(self) -> None:
+        model = self._document.model
+        if model is None:
+            self.view.set_placeholder("Open a GGUF file to see its metadata.")
+            self.status.set_text("")
+            return
+        total, shown = self.table.total, len(self.table.rows)
+        if not total:
+            self.view.set_placeholder("This file holds no metadata.")
+        elif not shown:
+            self.view.set_placeholder(
+                f"“{self.filter.text().strip()}” is in no key and no value. Long arrays are "
+                "searched one by one: choose a key. Esc in the field shows all keys."
+            )
+        words = [_count_words(total)]
+        if shown != total:
+            words.append(f"{shown:,} shown")
+        duplicates = sum(entry.duplicate for entry in model.file.header.entries)
+        if duplicates:
+            words.append(f"{duplicates:,} duplicate")
+        if len(model.file.headers) > 1:
+            words.append(f"of {display(model.file.header.path.name)}")
+        self.status.set_text("; ".join(words))
+
+
+class _ValueWindow(QDialog):
+    """One value in a window of its own; it goes when another file is opened."""
+
+    def __init__(self, header: Header, entry: Entry, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(display(entry.key))
+        self.value = ValueView(with_window=False)
+        self.value.set_entry(header, entry)
+        column = QVBoxLayout(self)
+        column.addWidget(self.value)
+        metrics = self.fontMetrics()
+        self.resize(100 * metrics.averageCharWidth(), 40 * metrics.height())
+
+
+def _keys(entries: Sequence[Entry]) -> str:
+    return _count_words(len(entries))
+
+
+def _count_words(count: int) -> str:
+    return "1 key" if count == 1 else f"{count:,} keys"

@@ -1,0 +1,175 @@
+"""One value of the metadata in full: text to read, a number, or an array by pages."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
+from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPlainTextEdit,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core import units
+from core.gguf import PageError, display
+from core.gguf.header import Array, Entry, Header
+from core.problems import Problem
+from gui import theme
+from gui.panels.metadata import reading
+from gui.panels.metadata.array_pager import ArrayPager
+from gui.tables import values
+from gui.tables.metadata import DUPLICATE_HELP
+from gui.widgets.breakable import breakable
+from gui.widgets.text import Style, Text
+from gui.workers.runner import Handle, Runner
+
+# More than this in one line makes the text field slow; the copy has everything.
+SHOWN_LETTERS = 200_000
+
+
+class ValueView(QWidget):
+    """Shows one entry. ``open_asked`` is emitted by the button that wants a window of its own."""
+
+    open_asked = Signal()
+
+    def __init__(self, with_window: bool, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._header: Header | None = None
+        self._entry: Entry | None = None
+        self._copies = Runner("copy array", self)
+        self._copies.finished.connect(self._copied_array)
+        self.key = Text("", Style.STRONG, wrap=True)
+        self.about = Text("", Style.MUTED, wrap=True)
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setTabChangesFocus(True)
+        self.text.setAccessibleName("Value")
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
+        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        font.setStyleHint(QFont.StyleHint.Monospace)
+        self.text.setFont(font)
+        self.pager = ArrayPager()
+        self._body = QStackedWidget()
+        self._body.addWidget(self.text)
+        self._body.addWidget(self.pager)
+        self.copy_button = QToolButton()
+        self.copy_button.setAccessibleName("Copy value")
+        self.copy_button.setToolTip(
+            "Copy the value exactly as it stands in the file; an array as JSON, with every element"
+        )
+        self.copy_button.clicked.connect(self.copy_value)
+        self.open_button = QToolButton()
+        self.open_button.setText("Enlarge")
+        self.open_button.setToolTip("Read the value in a window of its own (Enter in the table)")
+        self.open_button.clicked.connect(self.open_asked)
+        self.open_button.setVisible(with_window)
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.about, 1)
+        buttons.addWidget(self.copy_button, 0, Qt.AlignmentFlag.AlignTop)
+        if with_window:
+            buttons.addWidget(self.open_button, 0, Qt.AlignmentFlag.AlignTop)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(self.fontMetrics().averageCharWidth() // 2)
+        column.addWidget(self.key)
+        column.addLayout(buttons)
+        column.addWidget(self._body, 1)
+        self._dress()
+        self.set_entry(None, None)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """The icon follows the theme."""
+        if event.type() is QEvent.Type.PaletteChange:
+            self._dress()
+        super().changeEvent(event)
+
+    def set_entry(self, header: Header | None, entry: Entry | None) -> None:
+        """Show an entry of a header; None for nothing."""
+        self._copies.cancel()
+        self._header = header
+        self._entry = entry
+        self.copy_button.setEnabled(entry is not None)
+        self.open_button.setEnabled(entry is not None)
+        if header is None or entry is None:
+            self.key.set_text("")
+            self.about.set_text("")
+            self.pager.set_array(None, None)
+            self.text.setPlaceholderText("Choose a key to read its value.")
+            self.text.setPlainText("")
+            self._body.setCurrentWidget(self.text)
+            return
+        self.key.set_text(breakable(display(entry.key) or "(empty key)"))
+        self.key.setAccessibleName(display(entry.key))
+        self.about.set_text(_about(entry))
+        if isinstance(entry.value, Array):
+            self.pager.set_array(header, entry.value)
+            self._body.setCurrentWidget(self.pager)
+            return
+        self.pager.set_array(None, None)
+        self.text.setPlaceholderText("The string is empty.")
+        shown = values.scalar_text(entry.value, entry.type)[:SHOWN_LETTERS]
+        self.text.setPlainText(display(shown, lines=True))
+        self._body.setCurrentWidget(self.text)
+
+    def copy_value(self) -> None:
+        """Copy exactly what stands in the file, byte by byte; an array as JSON."""
+        header, entry = self._header, self._entry
+        if header is None or entry is None:
+            return
+        if isinstance(entry.value, Array):
+            array = entry.value
+            self.about.set_text("Reading the whole array…")
+
+            def read(handle: Handle) -> str | Problem:
+                try:
+                    return reading.array_json(header, array, handle.cancelled)
+                except PageError as error:
+                    return error.problem
+
+            self._copies.start(read)
+            return
+        text = values.scalar_text(entry.value, entry.type)
+        exact = values.exact_bytes(text)
+        mime = QMimeData()
+        try:
+            mime.setText(exact.decode())
+        except UnicodeDecodeError:
+            mime.setData("text/plain", exact)
+        QGuiApplication.clipboard().setMimeData(mime)
+        self.about.set_text(f"{_about(entry)} · copied, {len(exact):,} bytes")
+
+    def _dress(self) -> None:
+        self.copy_button.setIcon(theme.icon("copy", theme.colors().text))
+
+    def _copied_array(self, answer: str | Problem) -> None:
+        if self._entry is None:
+            return
+        if isinstance(answer, Problem):
+            self.pager.problems.set_problems([answer])
+            self.about.set_text(_about(self._entry))
+            return
+        QGuiApplication.clipboard().setText(answer)
+        self.about.set_text(f"{_about(self._entry)} · copied as JSON")
+
+
+def _about(entry: Entry) -> str:
+    """Type, size and place in words."""
+    value = entry.value
+    words = [values.type_name(entry)]
+    if isinstance(value, str):
+        size = len(values.exact_bytes(value))
+        words.append(units.format_exact_bytes(size))
+        lines = value.count("\n") + 1
+        if lines > 1:
+            words.append(f"{lines:,} lines")
+        if len(value) > SHOWN_LETTERS:
+            words.append(f"the first {SHOWN_LETTERS:,} characters are shown")
+    elif isinstance(value, Array):
+        words = [values.array_words(value, value.items or ()).partition(":")[0]]
+    words.append(f"at byte {entry.offset:,}")
+    if entry.duplicate:
+        words.append(f"duplicate. {DUPLICATE_HELP}")
+    return " · ".join(words)

@@ -1,0 +1,318 @@
+"""The figures of the overview, each with its formula, its inputs and its source. No Qt here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.gguf.header import Kind
+from core.model.model import FormatShare, Model, Role, Weights
+from core.plan.plan import Plan
+from core.provenance import Input, Number, Rank, Source, Unit, format_value
+from core.units import UnitSystem
+
+_TABLE = Source(Rank.DERIVED, "tensor table of the file")
+_METADATA = Source(Rank.REPORTED, "metadata of the file")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line of a list: what it is, the figure, and other words for it where it needs some."""
+
+    name: str
+    number: Number[int] | Number[float]
+    text: str | None = None
+
+
+def headline(model: Model, units: UnitSystem) -> list[Fact]:
+    """Size, parameters, bits and dimensions, leaving out what does not apply.
+
+    Totals of a family with a missing part are marked as lower bounds.
+    """
+    weights, shape = model.weights, model.shape
+    facts = [_bounded(Fact("Size on disk", size_on_disk(model)), model, units)]
+    if weights.parameters:
+        parameters = Fact("Parameters", _parameters(weights))
+        facts.append(_bounded(parameters, model, units))
+        active = _active(model)
+        if shape.experts or weights.active_parameters != weights.parameters:
+            share = format_value(weights.active_parameters / weights.parameters, Unit.SHARE)
+            text = f"{format_value(weights.active_parameters, Unit.PARAMETERS)}, {share}"
+            facts.append(_bounded(Fact("Used for each token", active, text), model, units))
+        facts.append(Fact("Bits per weight", bits_per_weight(weights)))
+    if shape.layers:
+        drafting = f"{shape.layers} + {shape.draft_layers} for drafting"
+        facts.append(Fact("Layers", _said(shape.layers), drafting if shape.draft_layers else None))
+    if shape.context_length is not None:
+        facts.append(Fact("Trained context", _said(shape.context_length, Unit.TOKENS)))
+    if shape.vocabulary is not None:
+        facts.append(Fact("Vocabulary", _said(shape.vocabulary, Unit.TOKENS)))
+    if shape.embedding is not None:
+        facts.append(Fact("Embedding length", _said(shape.embedding)))
+    if shape.experts:
+        text = f"{shape.experts_used} of {shape.experts}"
+        facts.append(
+            Fact(
+                "Experts for each token",
+                Number(
+                    shape.experts_used,
+                    Unit.COUNT,
+                    _METADATA,
+                    inputs=(Input("experts in a layer", shape.experts),),
+                ),
+                text,
+            )
+        )
+    for name, heads in (("Attention heads", shape.heads), ("KV heads", shape.kv_heads)):
+        if any(heads):
+            facts.append(_per_layer(name, heads))
+    return facts
+
+
+def size_on_disk(model: Model) -> Number[int]:
+    """Bytes of all files found."""
+    headers = model.file.headers
+    return Number(
+        model.file.file_bytes,
+        Unit.BYTES,
+        Source(Rank.REPORTED, "file system"),
+        "sum of the files found" if len(headers) > 1 else "",
+        tuple(Input(h.path.name, h.file_bytes, Unit.BYTES) for h in headers[:12])
+        if len(headers) > 1
+        else (),
+        _missing_note(model),
+    )
+
+
+def bits_per_weight(weights: Weights) -> Number[float]:
+    """Average over all tensors."""
+    return Number(
+        weights.bits_per_weight if weights.parameters else None,
+        Unit.BITS_PER_WEIGHT,
+        _TABLE,
+        "8 × bytes of all tensors / parameters",
+        (
+            Input("bytes of all tensors", weights.bytes, Unit.BYTES),
+            Input("parameters", weights.parameters),
+        ),
+    )
+
+
+def weights_source(model: Model, weights: Weights) -> Source:
+    """Who says what the tensors weigh: the file, or the recipe that is tried out."""
+    if weights is model.weights:
+        return _TABLE
+    return Source(Rank.DERIVED, f"llama-quantize's recipe {weights.label} on this tensor table")
+
+
+@dataclass(frozen=True, slots=True)
+class FormatRow:
+    """All tensors of one type: share of all bytes, bytes, bits per weight, number of tensors."""
+
+    name: str
+    share: float
+    bytes: Number[int]
+    bits: Number[float]
+    tensors: Number[int]
+
+
+def by_format(model: Model, weights: Weights) -> list[FormatRow]:
+    """Formats, the heaviest first."""
+    source = weights_source(model, weights)
+    return [
+        _format_row(share, weights, source)
+        for share in sorted(weights.formats, key=lambda f: (-f.bytes, f.type_name))
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """All tensors of one role: share of the total, bytes."""
+
+    role: Role
+    share: float
+    bytes: Number[int]
+
+
+def by_role(model: Model, weights: Weights) -> list[RoleRow]:
+    """Stored bytes of every role, the heaviest first."""
+    source = weights_source(model, weights)
+    sums = _sums(weights, read=False)
+    return [
+        RoleRow(
+            role,
+            count / weights.bytes if weights.bytes else 0.0,
+            Number(
+                count,
+                Unit.BYTES,
+                source,
+                "sum of the tensors of this role",
+                (Input("of all tensors", weights.bytes, Unit.BYTES),),
+            ),
+        )
+        for role, count in sums
+    ]
+
+
+def read_by_role(model: Model, weights: Weights, total: int) -> list[RoleRow]:
+    """Bytes that writing one token reads of every role, the most first.
+
+    ``total`` is what the shares are of.
+    """
+    source = weights_source(model, weights)
+    stored = dict(_sums(weights, read=False))
+    rows = []
+    for role, count in _sums(weights, read=True):
+        formula, inputs = _read_rule(model, role, stored[role])
+        number = Number(count, Unit.BYTES_PER_TOKEN, source, formula, inputs)
+        rows.append(RoleRow(role, count / total if total else 0.0, number))
+    return rows
+
+
+def unread(model: Model, weights: Weights) -> list[tuple[Role, int]]:
+    """Roles that are stored but that one token does not read at all."""
+    read = dict(_sums(weights, read=True))
+    return [(role, count) for role, count in _sums(weights, read=False) if not read.get(role)]
+
+
+def cache_read(plan: Plan) -> Number[int] | None:
+    """What one token reads of the cache and moves of the state, at the chosen depth.
+
+    None where nothing is kept.
+    """
+    if plan.model.cache.known and not plan.model.cache.groups and not plan.model.cache.states:
+        return None
+    total = plan.speed.bytes_per_token
+    weights = plan.weights.read_per_token
+    return Number(
+        None if total.value is None else total.value - weights,
+        Unit.BYTES_PER_TOKEN,
+        total.source,
+        "bytes per token - weights read per token",
+        (
+            Input("bytes per token", total.value, Unit.BYTES),
+            Input("weights read per token", weights, Unit.BYTES),
+            Input("depth", plan.settings.depth, Unit.TOKENS),
+            Input("K and V cache types", f"{plan.settings.cache_k}, {plan.settings.cache_v}"),
+        ),
+        total.note,
+    )
+
+
+def is_lower_bound(model: Model) -> bool:
+    """Whether a part of the family is missing, so that totals are only bounds."""
+    return bool(model.file.missing)
+
+
+def decodes(model: Model) -> bool:
+    """Whether it writes token by token, so that bytes per token mean something."""
+    return model.file.kind in (Kind.MODEL, Kind.SHARD, Kind.UNKNOWN)
+
+
+def _bounded(fact: Fact, model: Model, units: UnitSystem) -> Fact:
+    if not is_lower_bound(model):
+        return fact
+    text = fact.text or format_value(fact.number.value, fact.number.unit, units)
+    return Fact(fact.name, fact.number, f"≥ {text}")
+
+
+def _missing_note(model: Model) -> str:
+    if not is_lower_bound(model):
+        return ""
+    return f"Lower bound: {len(model.file.missing)} part(s) of the model were not found."
+
+
+def _parameters(weights: Weights) -> Number[int]:
+    return Number(
+        weights.parameters,
+        Unit.PARAMETERS,
+        _TABLE,
+        "sum over tensors of the product of their dimensions",
+        (
+            Input("tensors", len(weights.tensor_types)),
+            Input("exactly", f"{weights.parameters:,}"),
+        ),
+    )
+
+
+def _active(model: Model) -> Number[int]:
+    shape, weights = model.shape, model.weights
+    return Number(
+        weights.active_parameters,
+        Unit.PARAMETERS,
+        _TABLE,
+        "parameters, of the experts only those used, of look-ups none but a row",
+        (
+            Input("experts used", shape.experts_used),
+            Input("experts", shape.experts),
+            Input("exactly", f"{weights.active_parameters:,}"),
+        ),
+    )
+
+
+def _said(value: int, unit: Unit = Unit.COUNT) -> Number[int]:
+    return Number(value, unit, _METADATA)
+
+
+def _per_layer(name: str, heads: tuple[int, ...]) -> Fact:
+    low, high = min(heads), max(heads)
+    number = Number(
+        high,
+        Unit.COUNT,
+        _METADATA,
+        "largest of all layers" if low != high else "",
+        (Input("smallest", low), Input("sum over layers", sum(heads))) if low != high else (),
+    )
+    return Fact(name, number, None if low == high else f"{low} to {high} by layer")
+
+
+def _format_row(share: FormatShare, weights: Weights, source: Source) -> FormatRow:
+    tensors = Input("tensors", share.tensors)
+    return FormatRow(
+        share.type_name,
+        share.bytes / weights.bytes if weights.bytes else 0.0,
+        Number(
+            share.bytes,
+            Unit.BYTES,
+            source,
+            "sum of the tensors of this type",
+            (tensors, Input("of all tensors", weights.bytes, Unit.BYTES)),
+        ),
+        Number(
+            share.bits_per_weight if share.parameters else None,
+            Unit.BITS_PER_WEIGHT,
+            source,
+            "8 × bytes / parameters",
+            (
+                Input("bytes", share.bytes, Unit.BYTES),
+                Input("parameters", share.parameters),
+            ),
+        ),
+        Number(share.tensors, Unit.COUNT, source),
+    )
+
+
+def _sums(weights: Weights, read: bool) -> list[tuple[Role, int]]:
+    sums: dict[Role, int] = {}
+    for block in weights.blocks:
+        count = block.read_bytes if read else block.bytes
+        sums[block.role] = sums.get(block.role, 0) + count
+    return sorted(
+        ((role, count) for role, count in sums.items() if count), key=lambda item: -item[1]
+    )
+
+
+_READ_RULES: Mapping[Role, str] = {
+    Role.EMBEDDING: "one row: the token is looked up",
+    Role.LAYER_EMBEDDING: "one row: the token is looked up",
+    Role.EXPERTS: "stored × experts used / experts",
+    Role.HEAD: "all of it: every token of the vocabulary is scored",
+}
+
+
+def _read_rule(model: Model, role: Role, stored: int) -> tuple[str, tuple[Input, ...]]:
+    inputs = [Input("stored", stored, Unit.BYTES)]
+    if role is Role.EXPERTS:
+        inputs.append(Input("experts used", model.shape.experts_used))
+        inputs.append(Input("experts", model.shape.experts))
+    return _READ_RULES.get(role, "all of it"), tuple(inputs)

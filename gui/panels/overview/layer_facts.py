@@ -1,0 +1,99 @@
+"""What the layers keep while a model writes, as figures. No Qt here."""
+
+from __future__ import annotations
+
+from core.model.cache_size import row_bytes
+from core.model.model import CacheGroup, Model, StateGroup
+from core.provenance import Input, Number, Rank, Source, Unit
+from gui.panels.overview.facts import Fact
+
+_METADATA = Source(Rank.DERIVED, "metadata of the file")
+
+
+def keeps(model: Model, type_k: str, type_v: str) -> list[Fact]:
+    """What the layers keep while the model writes, one line per kind of layer.
+
+    Caches are per token in the chosen cache types, states per sequence.
+    """
+    cache, layers = model.cache, model.shape.layers
+    facts = [_cache_fact(group, layers, type_k, type_v) for group in cache.groups]
+    facts += [_state_fact(state, layers) for state in cache.states]
+    kept = {layer for group in cache.groups for layer in group.layers}
+    kept |= {layer for state in cache.states for layer in state.layers}
+    if cache.shared_layers:
+        words = f"{_of(cache.shared_layers, layers)} read the cache of another layer"
+        facts.append(Fact(words, Number(0, Unit.BYTES, _METADATA, note=cache.rule)))
+    rest = layers - len({layer for layer in kept if layer < layers}) - cache.shared_layers
+    if kept and rest > 0:
+        words = f"{_of(rest, layers)} keep nothing"
+        facts.append(Fact(words, Number(0, Unit.BYTES, _METADATA, note=cache.rule)))
+    for group in cache.draft_groups:
+        words = f"the draft block keeps {_span(group)}, when it is used"
+        facts.append(Fact(words, _cache_number(group, type_k, type_v)))
+    return facts
+
+
+def cache_bounds(model: Model) -> list[Fact]:
+    """Where no rule is known: between what and what an f16 cache must lie."""
+    source = Source(Rank.ESTIMATED, "metadata of the file, no rule for this architecture")
+    return [
+        Fact(name, Number(value, Unit.BYTES_PER_TOKEN, source, note="as far as the keys say"))
+        for name, value in (("At least", model.cache.low), ("At most", model.cache.high))
+        if value is not None
+    ]
+
+
+def _of(count: int, layers: int) -> str:
+    if count == layers:
+        return f"all {layers} layers" if layers > 1 else "the one layer"
+    return f"{count} of {layers} layers"
+
+
+def _span(group: CacheGroup) -> str:
+    if group.window is not None:
+        return f"a window of {group.window:,} tokens"
+    if group.stride > 1:
+        return f"a compressed cache, one row for {group.stride} tokens"
+    return "a full cache"
+
+
+def _cache_fact(group: CacheGroup, layers: int, type_k: str, type_v: str) -> Fact:
+    words = f"{_of(len(group.layers), layers)} keep {_span(group)}"
+    return Fact(words, _cache_number(group, type_k, type_v))
+
+
+def _cache_number(group: CacheGroup, type_k: str, type_v: str) -> Number[int]:
+    k_row, v_row = row_bytes(type_k, group.k_width), row_bytes(type_v, group.v_width)
+    inputs = [
+        Input("layers", len(group.layers)),
+        Input(f"K row ({group.k_width:,} × {type_k})", k_row, Unit.BYTES),
+        Input(f"V row ({group.v_width:,} × {type_v})", v_row, Unit.BYTES),
+    ]
+    formula = "layers × (K row + V row)"
+    if group.stride > 1:
+        inputs.append(Input("tokens in a row", group.stride))
+        formula += " / tokens in a row"
+    return Number(
+        len(group.layers) * (k_row + v_row) // group.stride,
+        Unit.BYTES_PER_TOKEN,
+        _METADATA,
+        formula,
+        tuple(inputs),
+        f"{group.name}: {group.rule}" if group.rule else group.name,
+    )
+
+
+def _state_fact(group: StateGroup, layers: int) -> Fact:
+    number = Number(
+        group.bytes_per_sequence,
+        Unit.BYTES,
+        _METADATA,
+        "layers × (R + S elements) × 4 bytes, for each sequence",
+        (
+            Input("layers", len(group.layers)),
+            Input("R elements", group.r_elements),
+            Input("S elements", group.s_elements),
+        ),
+        f"{group.name}: {group.rule}" if group.rule else group.name,
+    )
+    return Fact(f"{_of(len(group.layers), layers)} keep a recurrent state", number)

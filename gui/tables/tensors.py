@@ -1,0 +1,336 @@
+"""The tensor table of a model, and what each tensor would be in another quantization."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from itertools import repeat
+
+from PySide6.QtCore import QObject
+
+from core import units
+from core.gguf import display
+from core.gguf.header import Tensor
+from core.gguf.types import BY_ID
+from core.model.model import Model, Weights
+from core.provenance import Input, Number, Rank, Source, Unit, explain
+from core.units import UnitSystem
+from gui.tables.sheet import Column, Sheet
+
+
+class TensorColumn(IntEnum):
+    """Numbers first, so that none of them ends up under the scroll bar."""
+
+    BYTES = 0
+    TYPE = 1
+    BYTES_THEN = 2
+    TYPE_THEN = 3
+    NAME = 4
+    BITS = 5
+    SHAPE = 6
+    LAYER = 7
+    ROLE = 8
+    OFFSET = 9
+    SHARD = 10
+
+
+# The longest that `units.format_bytes` writes.
+_WIDEST_SIZE = "1,023 MiB"
+_WHAT_IF = (TensorColumn.BYTES_THEN, TensorColumn.TYPE_THEN)
+
+
+class TensorTable(Sheet):
+    """Every tensor of a model, one a row, in file order until it is sorted."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._model: Model | None = None
+        self._then: Weights | None = None
+        self._units = UnitSystem.GIB
+        self._tensors: tuple[Tensor, ...] = ()
+        self._widest: dict[str, str] = {}
+
+    @property
+    def what_if(self) -> Weights | None:
+        """The quantization that is tried out, if any."""
+        return self._then
+
+    def hidden_columns(self) -> frozenset[int]:
+        """Columns that have nothing to say now."""
+        hidden: set[int] = set() if self._then else set(_WHAT_IF)
+        if self._model is None or len(self._model.file.headers) < 2:
+            hidden.add(TensorColumn.SHARD)
+        return frozenset(hidden)
+
+    def set_model(self, model: Model | None) -> None:
+        """Show another model, as it is."""
+        self._model = model
+        self._then = None
+        self._tensors = model.file.tensors if model else ()
+        self._widest = _widest_texts(self._tensors, model)
+        self.set_source(self._made_columns(), len(self._tensors), self._haystack_rows)
+
+    def set_what_if(self, weights: Weights | None) -> None:
+        """Show beside each tensor what it would be in another quantization; None for nothing."""
+        if weights is not self._then:
+            self._then = weights
+            self.update_columns(self._made_columns(), _WHAT_IF)
+
+    def set_units(self, system: UnitSystem) -> None:
+        """GiB or GB."""
+        self._units = system
+        self.repaint_cells()
+
+    def tensor(self, source_row: int) -> Tensor:
+        """The tensor of a source row."""
+        return self._tensors[source_row]
+
+    def total_bytes(self, source_rows: Sequence[int]) -> int:
+        """What these tensors occupy, padding not counted."""
+        tensors = self._tensors
+        return sum(tensors[row].bytes for row in source_rows)
+
+    def bytes_of(self, source_row: int) -> Number[int]:
+        """What a tensor occupies, and how that is known."""
+        return stored_bytes(self._tensors[source_row])
+
+    # The columns, as functions of a source row.
+
+    def _made_columns(self) -> list[Column]:
+        tensors = self._tensors
+        model = self._model
+        layers = model.tensor_layers if model else ()
+        roles = model.tensor_roles if model else ()
+        then = self._then or (model.weights if model else None)
+        then_bytes = then.tensor_bytes if then else ()
+        then_types = then.tensor_types if then else ()
+        label = then.label if then else ""
+        widest = self._widest
+
+        def size(count: int) -> str:
+            return units.format_bytes(count, self._units)
+
+        def names() -> list[str]:
+            # blk.2 before blk.10
+            return [
+                t.name if layer is None else t.name.replace(f".{layer}.", f".{layer:06d}.", 1)
+                for t, layer in zip(tensors, layers, strict=True)
+            ]
+
+        return [
+            Column(
+                "bytes",
+                "Bytes",
+                lambda row: size(tensors[row].bytes),
+                lambda row: tensors[row].bytes,
+                lambda: [t.bytes for t in tensors],
+                number=True,
+                help="What the tensor occupies in the file, without padding",
+                tip=lambda row: explain(self.bytes_of(row), self._units),
+                widest=_WIDEST_SIZE,
+            ),
+            Column(
+                "type",
+                "Type",
+                lambda row: tensors[row].type_name,
+                lambda row: tensors[row].type_name,
+                lambda: [t.type_name for t in tensors],
+                help="The format that the weights are stored in",
+                tip=lambda row: type_help(tensors[row]),
+                widest=widest["type"],
+            ),
+            Column(
+                "what_if_bytes",
+                "→ Bytes",
+                lambda row: size(then_bytes[row]),
+                lambda row: then_bytes[row],
+                lambda: then_bytes,
+                number=True,
+                help=f"What it would occupy if the file were quantized to {label}",
+                tip=lambda row: units.format_exact_bytes(then_bytes[row]),
+                widest=_WIDEST_SIZE,
+            ),
+            Column(
+                "what_if_type",
+                "→ Type",
+                lambda row: then_types[row],
+                lambda row: then_types[row],
+                lambda: then_types,
+                help=f"The type it would have if the file were quantized to {label}",
+                widest=max(set(then_types), key=len, default=""),
+            ),
+            Column(
+                "name",
+                "Name",
+                lambda row: display(tensors[row].name),
+                lambda row: tensors[row].name,
+                names,
+                stretch=1,
+            ),
+            Column(
+                "bits_per_weight",
+                "Bits",
+                lambda row: _bits_text(tensors[row]),
+                lambda row: _rounded(tensors[row]),
+                lambda: [_bits(t) for t in tensors],
+                number=True,
+                help="Bits per weight: 8 × bytes / parameters",
+                tip=lambda row: explain(_bits_number(tensors[row]), self._units),
+                widest="32.00",
+            ),
+            Column(
+                "shape",
+                "Shape",
+                lambda row: shape_text(tensors[row].shape),
+                lambda row: list(tensors[row].shape),
+                lambda: [t.parameters for t in tensors],
+                help="Length of a row first, as in the file; sorted by the number of weights",
+                tip=lambda row: f"{tensors[row].parameters:,} weights",
+                widest=widest["shape"],
+            ),
+            Column(
+                "layer",
+                "Layer",
+                lambda row: "" if layers[row] is None else str(layers[row]),
+                lambda row: layers[row],
+                lambda: [-1 if layer is None else layer for layer in layers],
+                number=True,
+                help="The layer it belongs to, counted from 0",
+                widest=widest["layer"],
+            ),
+            Column(
+                "role",
+                "Role",
+                lambda row: roles[row].value,
+                lambda row: roles[row].value,
+                lambda: [role.value for role in roles],
+                help="What it is for; decides how much of it one token reads",
+                widest=widest["role"],
+            ),
+            Column(
+                "offset",
+                "Offset",
+                lambda row: f"{tensors[row].offset:,}",
+                lambda row: tensors[row].offset,
+                lambda: [(t.shard, t.offset) for t in tensors],
+                number=True,
+                help="First byte, counted from the start of the data section",
+                tip=self._place,
+                widest=widest["offset"],
+            ),
+            Column(
+                "shard",
+                "Shard",
+                lambda row: str(tensors[row].shard + 1),
+                lambda row: tensors[row].shard + 1,
+                lambda: [t.shard for t in tensors],
+                number=True,
+                help="The file that it lies in, counted from 1",
+                tip=self._place,
+                widest="100",
+            ),
+        ]
+
+    def _place(self, row: int) -> str:
+        tensor = self._tensors[row]
+        if self._model is None or tensor.shard >= len(self._model.file.headers):
+            return f"{tensor.offset:,}"
+        header = self._model.file.headers[tensor.shard]
+        name = display(header.path.name)
+        if header.data_offset is None:
+            return f"{tensor.offset:,} in the data section of {name}"
+        return f"byte {header.data_offset + tensor.offset:,} of {name}"
+
+    def _haystack_rows(self) -> list[str]:
+        roles = self._model.tensor_roles if self._model else repeat("")
+        return [
+            f"{t.name}\n{t.type_name}\n{role}".casefold()
+            for t, role in zip(self._tensors, roles, strict=False)
+        ]
+
+
+def _widest_texts(tensors: Sequence[Tensor], model: Model | None) -> dict[str, str]:
+    """The longest text of each column whose width depends on the model."""
+    shapes = {tensor.shape for tensor in tensors}
+    layers = [layer for layer in model.tensor_layers if layer is not None] if model else []
+    roles = set(model.tensor_roles) if model else set()
+    return {
+        "type": max({tensor.type_name for tensor in tensors}, key=len, default=""),
+        "shape": max(map(shape_text, shapes), key=len, default=""),
+        "layer": str(max(layers, default=0)),
+        "role": max((r.value for r in roles), key=len, default=""),
+        "offset": f"{max((tensor.offset for tensor in tensors), default=0):,}",
+    }
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """Dimensions in GGUF order: "4096 × 128256"."""
+    return " × ".join(map(str, shape)) or "scalar"
+
+
+def stored_bytes(tensor: Tensor) -> Number[int]:
+    """What a tensor occupies, with the rule that says so."""
+    known = BY_ID.get(tensor.type_id)
+    if known is None or known.tensor_bytes(tensor.shape) != tensor.bytes or not tensor.shape:
+        return Number(
+            tensor.bytes,
+            Unit.BYTES,
+            Source(Rank.DERIVED, "tensor table of the file"),
+            "distance to the next tensor, or to the end of the file",
+            note=type_help(tensor),
+        )
+    row_length = tensor.shape[0]
+    inputs = [
+        Input("rows", tensor.parameters // row_length if row_length else 0),
+        Input("row length", row_length),
+        Input("block size", known.block_size),
+        Input("block bytes", known.block_bytes, Unit.BYTES),
+    ]
+    formula = "rows × row length / block size × block bytes"
+    if known.row_extra_bytes:
+        formula = "rows × (row length / block size × block bytes + bytes per row)"
+        inputs.append(Input("bytes per row", known.row_extra_bytes, Unit.BYTES))
+    return Number(
+        tensor.bytes,
+        Unit.BYTES,
+        Source(Rank.DERIVED, f"tensor table of the file, type {tensor.type_name}"),
+        formula,
+        tuple(inputs),
+    )
+
+
+def type_help(tensor: Tensor) -> str:
+    """What is known of a tensor's type."""
+    known = BY_ID.get(tensor.type_id)
+    if known is None:
+        return (
+            f"{tensor.type_name}: type number {tensor.type_id} is not known to this program. "
+            "Its size is the distance to the next tensor."
+        )
+    words = f"{known.name}, number {known.id}: {known.block_size} weights in {known.block_bytes} B"
+    if known.row_extra_bytes:
+        words += f", and {known.row_extra_bytes} B a row"
+    return f"{words}. {known.note}" if known.note else words
+
+
+def _bits(tensor: Tensor) -> float:
+    return 8 * tensor.bytes / tensor.parameters if tensor.parameters else 0.0
+
+
+def _rounded(tensor: Tensor) -> float | None:
+    return round(_bits(tensor), 6) if tensor.parameters else None
+
+
+def _bits_text(tensor: Tensor) -> str:
+    return f"{_bits(tensor):.2f}" if tensor.parameters else ""
+
+
+def _bits_number(tensor: Tensor) -> Number[float]:
+    return Number(
+        _bits(tensor) if tensor.parameters else None,
+        Unit.BITS_PER_WEIGHT,
+        Source(Rank.DERIVED, "tensor table of the file"),
+        "8 × bytes / weights",
+        (Input("bytes", tensor.bytes, Unit.BYTES), Input("weights", tensor.parameters)),
+        "" if tensor.parameters else "The tensor has no weights.",
+    )

@@ -1,0 +1,345 @@
+"""The view of a sheet: sorting by header, copying, and widths that leave no number hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from PySide6.QtCore import (
+    QEvent,
+    QItemSelection,
+    QItemSelectionModel,
+    QModelIndex,
+    QPersistentModelIndex,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import (
+    QAction,
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from gui.tables.export import TextFormat
+from gui.tables.sheet import Sheet
+
+Copier: TypeAlias = Callable[[Sequence[int], TextFormat], None]
+
+# A selection of more rows than this is dropped when the rows are sorted or filtered.
+_KEPT_ROWS = 1000
+
+
+class SheetView(QTableView):
+    """Shows a `Sheet`, whole rows at a time.
+
+    ``noun`` is what a row is called ("tensor"). Ctrl+C copies the selection as Markdown; the
+    context menu (also by the menu key) copies in the other ``forms`` and sorts without a mouse.
+    ``copier`` is what copies rows; a panel whose rows must first be read sets its own.
+    """
+
+    row_changed = Signal(int)  # source row of the current row, -1 for none
+    typed = Signal(str)  # a letter typed into the table: meant for the filter
+    copied = Signal(str)  # what was copied, in words
+
+    def __init__(
+        self,
+        sheet: Sheet,
+        noun: str,
+        *,
+        forms: Sequence[TextFormat] = tuple(TextFormat),
+        sortable: bool = True,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.copier: Copier = self._copy_now
+        self._sheet = sheet
+        self._noun = noun
+        self._forms = tuple(forms)
+        self._sortable = sortable
+        self._placeholder = ""
+        self._kept: tuple[int, int, list[int]] = (-1, -1, [])
+        self._last_row = -1
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setTabKeyNavigation(False)
+        self.setShowGrid(False)
+        self.setAlternatingRowColors(True)
+        self.setWordWrap(False)
+        self.setCornerButtonEnabled(False)
+        self.setItemDelegate(_Delegate(sheet, self))
+        self.verticalHeader().hide()
+        header = self.horizontalHeader()
+        header.setSectionsClickable(sortable)
+        header.setHighlightSections(False)
+        header.setSortIndicatorShown(sortable)
+        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        header.setMinimumSectionSize(24)
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header.sectionClicked.connect(self._header_clicked)
+        self.setModel(sheet)
+        sheet.modelAboutToBeReset.connect(self._keep)
+        sheet.modelReset.connect(self._bring_back)
+        self.selectionModel().currentRowChanged.connect(self._current_moved)
+        self._set_row_height()
+
+    # What is selected.
+
+    def current_row(self) -> int:
+        """The source row under the cursor; -1 for none."""
+        index = self.currentIndex()
+        return self._sheet.rows[index.row()] if index.isValid() else -1
+
+    def selected_rows(self) -> list[int]:
+        """Source rows of the selection, in the order shown."""
+        rows = self._sheet.rows
+        spans = sorted(self._spans())
+        return [rows[i] for top, bottom in spans for i in range(top, bottom + 1)]
+
+    def visible_columns(self) -> list[int]:
+        """Columns that are not hidden, left to right."""
+        return [c for c in range(len(self._sheet.columns)) if not self.isColumnHidden(c)]
+
+    def set_placeholder(self, text: str) -> None:
+        """What stands in place of rows where there are none."""
+        self._placeholder = text
+        self.setAccessibleDescription(text if not self._sheet.rows else "")
+        self.viewport().update()
+
+    def enter(self) -> None:
+        """Take the keyboard, with the cursor on a row."""
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+        if not self.currentIndex().isValid() and self._sheet.rows:
+            self.selectRow(0)
+
+    # Copying.
+
+    def copy(self, form: TextFormat, everything: bool = False) -> None:
+        """Copy the selected rows, or all that are shown, as text."""
+        selected = [] if everything else self.selected_rows()
+        self.copier(selected or self._sheet.rows, form)
+
+    def _copy_now(self, rows: Sequence[int], form: TextFormat) -> None:
+        text = self._sheet.copied(rows, self.visible_columns(), form)
+        QGuiApplication.clipboard().setText(text)
+        plural = self._noun if len(rows) == 1 else f"{self._noun}s"
+        self.copied.emit(f"{len(rows):,} {plural} copied as {form.value}")
+
+    def add_copy_actions(self, menu: QMenu) -> None:
+        """Fill a menu with the ways to copy."""
+        for everything, words in ((False, "Copy selected as"), (True, "Copy all shown as")):
+            menu.addSection(words.removesuffix(" as"))
+            for form in self._forms:
+                action = QAction(f"{words} {form.value}", menu)
+                action.setEnabled(
+                    bool(self._sheet.rows) and (everything or self.selectionModel().hasSelection())
+                )
+                if form is TextFormat.MARKDOWN and not everything:
+                    action.setShortcut(QKeySequence.StandardKey.Copy)
+                    action.setShortcutVisibleInContextMenu(True)
+                    action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+                action.triggered.connect(
+                    lambda _checked=False, f=form, e=everything: self.copy(f, e)
+                )
+                menu.addAction(action)
+
+    def add_sort_actions(self, menu: QMenu) -> None:
+        """Fill a menu with the columns to sort by."""
+        for column in [-1, *self.visible_columns()]:
+            title = "Order of the file" if column < 0 else self._sheet.columns[column].title
+            action = QAction(title, menu)
+            action.setCheckable(True)
+            action.setChecked(self._sheet.sorted_by == column)
+            action.triggered.connect(lambda _checked=False, c=column: self._sort_next(c))
+            menu.addAction(action)
+
+    # Widths.
+
+    def show_columns(self, hidden: frozenset[int]) -> None:
+        """Hide these columns, show all others, and share the room anew."""
+        for column in range(len(self._sheet.columns)):
+            self.setColumnHidden(column, column in hidden)
+        self.share_room()
+
+    def share_room(self) -> None:
+        """Give every column the width of its widest text, and what is left to the stretching ones.
+
+        Where not all fit, those up to the last stretching column do, and one scrolls to the rest.
+        """
+        columns = self._sheet.columns
+        visible = self.visible_columns()
+        stretching = [c for c in visible if columns[c].stretch]
+        metrics = self.fontMetrics()
+        margin = 2 * (self.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 1) + 6
+        arrow = self.style().pixelMetric(QStyle.PixelMetric.PM_HeaderMarkSize) // 2
+        widths: dict[int, int] = {}
+        for c in visible:
+            title = metrics.horizontalAdvance(columns[c].title) + arrow
+            widths[c] = max(title, metrics.horizontalAdvance(columns[c].widest)) + margin
+        if stretching:
+            least = 14 * metrics.averageCharWidth() * len(stretching)
+            fixed = [c for c in visible if c not in stretching]
+            room = self.viewport().width() - sum(widths[c] for c in fixed)
+            if room < least:
+                near = [c for c in fixed if c < stretching[-1]]
+                room = max(least, self.viewport().width() - sum(widths[c] for c in near))
+            parts = sum(columns[c].stretch for c in stretching)
+            for c in stretching:
+                widths[c] = room * columns[c].stretch // parts
+            widths[stretching[-1]] += room - sum(widths[c] for c in stretching)
+        for c, width in widths.items():
+            self.setColumnWidth(c, width)
+
+    # What Qt asks.
+
+    def sizeHint(self) -> QSize:
+        """Wide enough for a name beside its numbers."""
+        metrics = self.fontMetrics()
+        return QSize(40 * metrics.averageCharWidth(), 12 * metrics.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The stretching columns follow."""
+        super().resizeEvent(event)
+        self.share_room()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another font means other widths."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._set_row_height()
+            self.share_room()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Copy; letters go to the filter."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy(TextFormat.MARKDOWN)
+            return
+        control = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
+        text = event.text()
+        if text.strip() and text.isprintable() and not event.modifiers() & control:
+            self.typed.emit(text)
+            return
+        super().keyPressEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Copy and sort."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.add_copy_actions(menu)
+        if self._sortable:
+            menu.addSeparator()
+            self.add_sort_actions(menu.addMenu("Sort by"))
+        where = event.globalPos()
+        if event.reason() is QContextMenuEvent.Reason.Keyboard and self.currentIndex().isValid():
+            corner = self.visualRect(self.currentIndex()).bottomLeft()
+            where = self.viewport().mapToGlobal(corner)
+        menu.popup(where)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The rows, or the words in their place."""
+        super().paintEvent(event)
+        if self._placeholder and not self._sheet.rows:
+            painter = QPainter(self.viewport())
+            painter.setPen(self.palette().placeholderText().color())
+            painter.drawText(
+                self.viewport().rect().adjusted(16, 16, -16, -16),
+                int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap),
+                self._placeholder,
+            )
+            painter.end()
+
+    # Sorting, and what survives it.
+
+    def _header_clicked(self, column: int) -> None:
+        self._sort_next(column)
+
+    def _sort_next(self, column: int) -> None:
+        """Largest first for numbers, A first for words; then the other way; then file order."""
+        ascending, descending = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
+        if column < 0:
+            self._sheet.sort(-1)
+        else:
+            number = self._sheet.columns[column].number
+            first, second = (descending, ascending) if number else (ascending, descending)
+            if self._sheet.sorted_by != column:
+                self._sheet.sort(column, first)
+            elif self._sheet.sort_order is first:
+                self._sheet.sort(column, second)
+            else:
+                self._sheet.sort(-1)
+
+    def _keep(self) -> None:
+        count = sum(bottom - top + 1 for top, bottom in self._spans())
+        rows = self.selected_rows() if count <= _KEPT_ROWS else []
+        self._kept = (self._sheet.generation, self.current_row(), rows)
+
+    def _bring_back(self) -> None:
+        sheet = self._sheet
+        self.horizontalHeader().setSortIndicator(sheet.sorted_by, sheet.sort_order)
+        generation, current, rows = self._kept
+        if generation == sheet.generation and rows:
+            wanted = set(rows)
+            last = len(sheet.columns) - 1
+            selection = QItemSelection()
+            for position, row in enumerate(sheet.rows):
+                if row in wanted:
+                    selection.select(sheet.index(position, 0), sheet.index(position, last))
+            self.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.Select)
+        where = sheet.position(current) if generation == sheet.generation else None
+        if where is not None:
+            index = sheet.index(where, self._first_visible())
+            self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
+            self.scrollTo(index)
+        self._tell_current()
+
+    def _spans(self) -> list[tuple[int, int]]:
+        selection = self.selectionModel().selection()
+        spans = [selection.at(i) for i in range(selection.size())]
+        return [(span.top(), span.bottom()) for span in spans]
+
+    def _first_visible(self) -> int:
+        return next(iter(self.visible_columns()), 0)
+
+    def _current_moved(self, _now: QModelIndex, _before: QModelIndex) -> None:
+        self._tell_current()
+
+    def _tell_current(self) -> None:
+        row = self.current_row()
+        if row != self._last_row or self._kept[0] != self._sheet.generation:
+            self._last_row = row
+            self.row_changed.emit(row)
+
+    def _set_row_height(self) -> None:
+        self.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+
+
+class _Delegate(QStyledItemDelegate):
+    """Elides each column in its own way; the row is the cursor, not the cell."""
+
+    def __init__(self, sheet: Sheet, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._sheet = sheet
+
+    def initStyleOption(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Called for every cell that is painted."""
+        super().initStyleOption(option, index)
+        option.textElideMode = self._sheet.columns[index.column()].elide
+        option.state &= ~QStyle.StateFlag.State_HasFocus
