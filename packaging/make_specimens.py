@@ -20,6 +20,7 @@ from math import prod
 from pathlib import Path
 from typing import TypeAlias
 
+from core.gguf.checks import SPECIMEN_KEY
 from core.gguf.header import Array, Tensor, Value, ValueType
 from core.gguf.types import BY_NAME
 from core.model.requantize.rules import choose_types
@@ -283,7 +284,7 @@ def metadata(specimen: Specimen) -> dict[str, Plain]:
         "general.name": specimen.name,
         "general.file_type": FILE_TYPES[specimen.recipe],
         "general.quantization_version": 2,
-        "weighbridge.specimen": f"Header only. Dimensions: {specimen.source}.",
+        SPECIMEN_KEY: specimen.source,
         **{f"{prefix}.{key}": value for key, value in specimen.keys.items()},
         "tokenizer.ggml.model": "none",
     }

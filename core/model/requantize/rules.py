@@ -59,10 +59,10 @@ _LOW = frozenset({"IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M"})
 
 
 class At(NamedTuple):
-    """Where a tensor stands: the ``index``-th of ``count`` of its kind."""
+    """Where a tensor stands: the ``nth`` (from 0) of ``total`` of its kind."""
 
-    index: int
-    count: int
+    nth: int
+    total: int
     subject: Subject
     imatrix: bool
 
@@ -77,28 +77,28 @@ def _always(_: At) -> bool:
 
 
 def _first_two(at: At) -> bool:
-    return at.index < 2
+    return at.nth < 2
 
 
 def _first_four(at: At) -> bool:
-    return at.index < 4
+    return at.nth < 4
 
 
 def _first_eighth(at: At) -> bool:
-    return at.index < at.count // 8
+    return at.nth < at.total // 8
 
 
 def _first_sixteenth(at: At) -> bool:
-    return at.index < at.count // 16
+    return at.nth < at.total // 16
 
 
 def _middle(at: At) -> bool:
-    return at.count // 8 <= at.index < 7 * at.count // 8
+    return at.total // 8 <= at.nth < 7 * at.total // 8
 
 
 def _more_bits(at: At) -> bool:
     """The outer eighths, and every third layer between them."""
-    return not _middle(at) or (at.index - at.count // 8) % 3 == 2
+    return not _middle(at) or (at.nth - at.total // 8) % 3 == 2
 
 
 def _grouped(at: At) -> bool:
