@@ -79,7 +79,7 @@ def bare() -> int:
 
     application = QApplication([])
     window = QMainWindow()
-    plot = pyqtgraph.PlotWidget()
+    plot = pyqtgraph.PlotWidget()  # type: ignore[no-untyped-call]
     plot.plot([1.0, 2.0, 3.0])
     window.setCentralWidget(plot)
     window.resize(1280, 800)

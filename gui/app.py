@@ -126,7 +126,7 @@ def _show(files: list[str]) -> int:
     from gui import crash, settings
     from gui.document import Document
     from gui.main_window import MainWindow
-    from gui.theme import Theme
+    from gui.theme import Theme, icon
 
     class Application(QApplication):
         """Hands on the files that macOS sends as events."""
@@ -143,6 +143,7 @@ def _show(files: list[str]) -> int:
     application.setApplicationName("weighbridge")
     application.setApplicationDisplayName("Weighbridge")
     application.setDesktopFileName("weighbridge")
+    application.setWindowIcon(icon("weighbridge", ""))
     crash_log = crash.CrashLog(crash.default_path())
     crash_log.install()
     try:

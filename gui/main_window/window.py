@@ -141,10 +141,17 @@ class MainWindow(QMainWindow):
         self._show_problems()
 
     def _show_page(self) -> None:
+        """Bring the right page to the front; the keyboard begins where one begins to read."""
+        page: QWidget
         if self.document.model is not None:
-            self.pages.setCurrentWidget(self.page)
+            page = self.page
         elif self._opening is None:
-            self.pages.setCurrentWidget(self.welcome)
+            page = self.welcome
+        else:
+            return
+        if page is not self.pages.currentWidget():
+            self.pages.setCurrentWidget(page)
+            page.setFocus()
 
     def _fail(self, *problems: Problem) -> None:
         self._failures = problems

@@ -54,6 +54,7 @@ class ModelPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.header)
         column.addWidget(self.splitter, 1)
+        self.setFocusProxy(self.tabs.tabBar())
         document.model_changed.connect(self._count)
 
     @property

@@ -79,6 +79,7 @@ class WelcomePanel(QScrollArea):
         self.setWidget(middle)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusProxy(self.open_button)
         document.units_changed.connect(self._say_more)
 
     def set_recent(self, paths: Sequence[Path], missing: Collection[Path]) -> None:

@@ -25,12 +25,16 @@ class ElidedText(Text):
         """Whether something is left out now."""
         return self.fontMetrics().horizontalAdvance(self.text()) > self._room()
 
+    def sizeHint(self) -> QSize:
+        """All of it."""
+        width = self.fontMetrics().horizontalAdvance(self.text()) + 2 * INSET
+        return QSize(width, super().sizeHint().height())
+
     def minimumSizeHint(self) -> QSize:
         """A few characters."""
-        hint = super().sizeHint()
-        return QSize(
-            min(hint.width(), _SHORTEST * self.fontMetrics().averageCharWidth()), hint.height()
-        )
+        hint = self.sizeHint()
+        shortest = _SHORTEST * self.fontMetrics().averageCharWidth()
+        return QSize(min(hint.width(), shortest), hint.height())
 
     def event(self, event: QEvent) -> bool:
         """The whole text as tooltip, where it is not all on the screen."""
