@@ -114,8 +114,8 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
     """
     start = max(0, min(start, array.count))
     stop = max(start, min(stop, array.count))
-    if array.items is not None:
-        return array.items[start:stop]
+    if array.items is not None or start == stop:
+        return (array.items or ())[start:stop]
     where = display(str(header.path))
     try:
         source = FileSource(header.path)
@@ -141,7 +141,7 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
                     raise Stop("page-too-large", f"the page is over {MAX_KEPT >> 20} MiB", 0)
                 cursor.seek(array.offset + start * size)
                 return read_items(cursor, array.element, stop - start, what)
-            cursor.seek(array.marks[start // MARK_EVERY] if start < array.count else array.end)
+            cursor.seek(array.marks[start // MARK_EVERY])
             if array.element is ValueType.STRING:
                 cursor.skip_strings(start % MARK_EVERY, what)
             else:

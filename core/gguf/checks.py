@@ -89,7 +89,7 @@ def check_tensors(tensors: Sequence[Tensor], alignment: int) -> list[Problem]:
     )
     report(
         "long-name",
-        [t.name for t in tensors if len(t.name.encode("utf-8", "surrogateescape")) >= MAX_NAME],
+        [t.name for t in tensors if _name_bytes(t.name) >= MAX_NAME],
         f"has a name of {MAX_NAME} bytes or more. {_REFUSED}",
         Severity.NOTE,
     )
@@ -231,12 +231,15 @@ def check_length(
         Problem(
             "truncated",
             message,
-            Severity.WARNING,
             advice=advice,
             offset=file_bytes,
             missing_bytes=missing,
         )
     ]
+
+
+def _name_bytes(name: str) -> int:
+    return len(name) if name.isascii() else len(name.encode("utf-8", "surrogateescape"))
 
 
 def _breaks_row(tensor: Tensor) -> bool:

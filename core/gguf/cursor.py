@@ -153,6 +153,21 @@ class Cursor:
             return Stop("impossible-length", message, offset)
         return Stop("truncated", message, offset, missing)
 
+    def reserve(self, count: int) -> None:
+        """Bring the next ``count`` bytes into ``data``, or all that there are."""
+        if self.at + count > len(self.data) and self.base + len(self.data) < self.source.size:
+            self._fill(min(count, max(self.left, 0)), "the next row")
+
+    def keep(self, count: int) -> None:
+        """Count bytes that stay in memory."""
+        self.kept_left -= count
+        if self.kept_left < 0:
+            raise Stop(
+                "too-large",
+                f"the names in the header take more than {MAX_KEPT >> 20} MiB",
+                self.offset,
+            )
+
     def take(self, count: int, what: str) -> bytes:
         """The next ``count`` bytes. The caller bounds ``count``."""
         end = self.at + count

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.gguf.text import display
-from core.problems import Problem, Severity
+from core.problems import Problem
 from core.units import format_exact_bytes
 
 # big.gguf.part1of2, big.gguf-split-a, big.gguf.part-aa, big.gguf.001
@@ -66,7 +66,6 @@ def first_piece(path: Path, truncated: Problem) -> Problem:
         f"This is piece {piece.number} of {display(piece.stem)}, a file that must be joined first: "
         f"{count} piece{'s' if count > 1 else ''} found with {format_exact_bytes(sum(sizes))} of "
         f"the {format_exact_bytes(needed)} needed.",
-        Severity.WARNING,
         advice=f"Join them in order (on Linux: cat the pieces > {display(piece.stem)}), then open "
         "the result.",
         where=truncated.where,

@@ -31,7 +31,7 @@ MAGIC = b"GGUF"
 VERSIONS = (1, 2, 3)
 # The most keys seen in a real file are about a hundred, the most tensors about 70,000.
 MAX_KEYS = 1 << 16
-MAX_TENSORS = 1 << 18
+MAX_TENSORS = 200_000
 MAX_KEY = (1 << 16) - 1  # the specification's limit
 _MIN_KEY = 4 + 1  # a type and one byte, beside the length of the key
 
@@ -204,13 +204,11 @@ class _Reading:
         cursor, metadata = self.cursor, self.metadata
         for _ in range(count):
             self.key = ""
-            key, length = cursor.text("its name", MAX_KEY)
-            if length > MAX_KEY:
-                raise Stop(
-                    "long-key",
-                    f"its name has {length:,} bytes, where the format allows {MAX_KEY:,}",
-                    cursor.offset - length,
-                )
+            key_bytes = cursor.length("its name")
+            if key_bytes > MAX_KEY:
+                raise self._long_name(key_bytes)
+            key = cursor.take(key_bytes, "its name").decode("utf-8", "surrogateescape")
+            cursor.keep(key_bytes)
             self.key = key
             (number,) = cursor.unpack(cursor.layout.u32, "its type")
             kind = value_type(number, cursor, "it")
@@ -229,23 +227,44 @@ class _Reading:
 
     def _read_tensors(self, count: int) -> None:
         cursor, rows = self.cursor, self.rows
-        u32, tails = cursor.layout.u32, cursor.layout.tensor_tails
+        length, u32, tails = cursor.layout.length, cursor.layout.u32, cursor.layout.tensor_tails
+        most = length.size + MAX_KEY + u32.size + tails[-1].size
         for _ in range(count):
-            name, length = cursor.text("its name", MAX_KEY)
-            if length > MAX_KEY:
-                raise Stop(
-                    "long-tensor-name", f"its name has {length:,} bytes", cursor.offset - length
-                )
-            (dimensions,) = cursor.unpack(u32, "its number of dimensions")
-            if dimensions > MAX_DIMENSIONS:
-                raise Stop(
-                    "impossible-dimensions",
-                    f"it declares {dimensions:,} dimensions, where {MAX_DIMENSIONS} are the most "
-                    "that is read and 4 the most that llama.cpp takes",
-                    cursor.offset - u32.size,
-                )
-            *shape, type_id, offset = cursor.unpack(tails[dimensions], "its shape")
-            rows.append(Row(name, tuple(shape), type_id, offset))
+            cursor.reserve(most)
+            data, at = cursor.data, cursor.at
+            name_at = needed = length.size
+            try:
+                (name_bytes,) = length.unpack_from(data, at)
+                if name_bytes > MAX_KEY:
+                    raise self._long_name(name_bytes)
+                needed += name_bytes + u32.size
+                (dimensions,) = u32.unpack_from(data, at + needed - u32.size)
+                if dimensions > MAX_DIMENSIONS:
+                    raise Stop(
+                        "impossible-dimensions",
+                        f"it declares {dimensions:,} dimensions, where {MAX_DIMENSIONS} are the "
+                        "most that is read and 4 the most that llama.cpp takes",
+                        cursor.offset + needed - u32.size,
+                    )
+                tail = tails[dimensions]
+                needed += tail.size
+                *shape, type_id, offset = tail.unpack_from(data, at + needed - tail.size)
+            except struct.error:
+                raise cursor.short(needed, "its row") from None
+            name = data[at + name_at : at + name_at + name_bytes]
+            rows.append((name.decode("utf-8", "surrogateescape"), tuple(shape), type_id, offset))
+            cursor.at = at + needed
+            cursor.keep(name_bytes)
+
+    def _long_name(self, length: int) -> Stop:
+        """A name longer than any: cut off where the file has no room for it either."""
+        if length > self.cursor.left:
+            return self.cursor.short(length, "its name")
+        return Stop(
+            "long-name",
+            f"its name has {length:,} bytes, where the format allows {MAX_KEY:,}",
+            self.cursor.offset,
+        )
 
     def _stopped(self, stop: Stop) -> Problem:
         truncated = stop.code == "truncated"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
-from typing import NamedTuple
+from typing import TypeAlias
 
 from core.gguf.header import Tensor
 from core.gguf.text import display
@@ -23,14 +23,8 @@ from core.gguf.types import (
 )
 from core.problems import Problem, Severity
 
-
-class Row(NamedTuple):
-    """A tensor as the table has it, before its size is known."""
-
-    name: str
-    shape: tuple[int, ...]
-    type_id: int
-    offset: int
+# A tensor as the table has it: name, shape, type id, offset.
+Row: TypeAlias = tuple[str, tuple[int, ...], int, int]
 
 
 def align(position: int, alignment: int) -> int:
@@ -48,20 +42,24 @@ def size_tensors(
     tensors = []
     expected = 0
     orderly = True
+    facts: dict[tuple[int, tuple[int, ...]], tuple[str, int, int]] = {}  # few shapes, many rows
     for name, shape, type_id, offset in rows:
-        layout = BY_ID.get(type_id)
-        size = layout.tensor_bytes(shape) if layout else 0
-        orderly = orderly and offset == expected and layout is not None
+        if (type_id, shape) not in facts:
+            layout = BY_ID.get(type_id)
+            size = layout.tensor_bytes(shape) if layout else 0
+            facts[type_id, shape] = name_of(type_id), size, prod(shape)
+        type_name, size, parameters = facts[type_id, shape]
+        orderly = orderly and offset == expected
         expected = align(offset + size, alignment)
-        type_name = layout.name if layout else name_of(type_id)
-        tensors.append(Tensor(name, shape, type_id, type_name, offset, size, prod(shape)))
-    used = dict.fromkeys(row.type_id for row in rows)
-    problems = [problem for type_id in used for problem in _audience(type_id, rows)]
+        tensors.append(Tensor(name, shape, type_id, type_name, offset, size, parameters))
+    used = dict.fromkeys(tensor.type_id for tensor in tensors)
+    problems = [problem for type_id in used for problem in _audience(type_id, tensors)]
     doubtful = [i for i in used if i >= FIRST_CONTESTED or i not in BY_ID]
-    if not doubtful or (orderly and not _doubts_last(tensors[-1], alignment, data_bytes)):
+    proven = orderly and all(type_id in BY_ID for type_id in doubtful)
+    if not doubtful or (proven and not _doubts_last(tensors[-1], alignment, data_bytes)):
         return tuple(tensors), problems
 
-    starts = sorted({row.offset for row in rows})
+    starts = sorted({tensor.offset for tensor in tensors})
     spans = {start: after - start for start, after in pairwise(starts)}
     rest = data_bytes - starts[-1] if data_bytes is not None and data_bytes > starts[-1] else None
     for type_id in doubtful:
@@ -193,12 +191,12 @@ def _unknown(found: list[Tensor]) -> Problem:
     )
 
 
-def _audience(type_id: int, rows: Sequence[Row]) -> list[Problem]:
+def _audience(type_id: int, tensors: Sequence[Tensor]) -> list[Problem]:
     """Who reads a type that not everybody reads."""
     if type_id not in BY_ID or not BY_ID[type_id].note:
         return []
     kind = BY_ID[type_id]
-    count = sum(row.type_id == type_id for row in rows)
+    count = sum(tensor.type_id == type_id for tensor in tensors)
     return [
         Problem(
             "limited-type",

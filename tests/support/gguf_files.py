@@ -40,8 +40,8 @@ Metadata: TypeAlias = Mapping[str, Plain] | Iterable[tuple[str | bytes, Plain]]
 class TensorSpec(NamedTuple):
     """One tensor. ``type`` is a name that the gguf package knows, or a type id.
 
-    ``offset`` None puts it behind the tensor before. ``stored`` is its bytes, needed for ids that the
-    package does not know, where the next offset or the file's length depends on it.
+    ``offset`` None puts it behind the tensor before. ``stored`` is its bytes: needed for ids that
+    the package does not know, where the next offset or the file's length depends on it.
     """
 
     name: str | bytes
