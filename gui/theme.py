@@ -226,7 +226,7 @@ class Theme(QObject):
         self._app = app
         self._mode = mode
         app.setStyle("Fusion")
-        app.styleHints().colorSchemeChanged.connect(self._apply)
+        app.styleHints().colorSchemeChanged.connect(self._system_changed)
         self.set_mode(mode)
 
     @property
@@ -245,11 +245,15 @@ class Theme(QObject):
                 ThemeMode.DARK: Qt.ColorScheme.Dark,
             }[mode]
         )
-        self._apply()
+        self._apply(self._app.styleHints().colorScheme())
 
-    def _apply(self) -> None:
-        system_dark = self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark
-        dark = self._mode is ThemeMode.DARK or (self._mode is ThemeMode.SYSTEM and system_dark)
+    def _system_changed(self, scheme: Qt.ColorScheme) -> None:
+        if self._mode is ThemeMode.SYSTEM:
+            self._apply(scheme)
+
+    def _apply(self, scheme: Qt.ColorScheme) -> None:
+        asked = {ThemeMode.LIGHT: False, ThemeMode.DARK: True}
+        dark = asked.get(self._mode, scheme is Qt.ColorScheme.Dark)
         made = palette(DARK if dark else LIGHT)
         self._app.setPalette(made)
         QToolTip.setPalette(made)

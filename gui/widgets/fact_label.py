@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QToolTip, QWidget
 
 from core.provenance import Number, explain, format_value
 from core.units import UnitSystem
-from gui.widgets.text import Style
+from gui.widgets.text import Style, qt_app
 
 _COPIED_MS = 1500
 _KEYBOARD = (
@@ -62,7 +62,8 @@ class FactLabel(QAbstractButton):
         self._units = UnitSystem.GIB
         self._shown = ""
         self._hint = QSize()
-        self.setFont(style.font())
+        self._follow_font()
+        qt_app().fontChanged.connect(self._follow_font)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)
@@ -141,13 +142,6 @@ class FactLabel(QAbstractButton):
             return True
         return super().event(event)
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Follow the system's font."""
-        if event.type() is QEvent.Type.ApplicationFontChange:
-            self.setFont(self._style.font())
-            self._measure()
-        super().changeEvent(event)
-
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Who walks by keyboard sees what others see on hover."""
         super().focusInEvent(event)
@@ -165,6 +159,10 @@ class FactLabel(QAbstractButton):
             self.click()
         else:
             super().keyPressEvent(event)
+
+    def _follow_font(self) -> None:
+        self.setFont(self._style.font())
+        self._measure()
 
     def _measure(self) -> None:
         metrics = QFontMetrics(self.font())

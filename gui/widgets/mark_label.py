@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from core.plan.plan import Verdict
 from gui import theme
-from gui.widgets.text import Style
+from gui.widgets.text import Style, qt_app
 
 
 class MarkLabel(QLabel):
@@ -20,7 +20,8 @@ class MarkLabel(QLabel):
         super().__init__(parent)
         self._style = style
         self._mark: Callable[[theme.Colors], theme.Mark] | None = None
-        self.setFont(style.font())
+        self._follow_font()
+        qt_app().fontChanged.connect(self._follow_font)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
@@ -62,11 +63,8 @@ class MarkLabel(QLabel):
         align = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(place, int(align), self.text())
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Follow the system's font."""
-        if event.type() is QEvent.Type.ApplicationFontChange:
-            self.setFont(self._style.font())
-        super().changeEvent(event)
+    def _follow_font(self) -> None:
+        self.setFont(self._style.font())
 
     def _side(self) -> int:
         return round(self.fontMetrics().ascent() * 1.1)

@@ -78,7 +78,7 @@ class SliderField(_Field):
         """Point at one value below the slider and say what it is; only say it for None."""
         if self._mark is None:
             self._mark = SliderMark(self.slider)
-            self._grid.addWidget(self._mark, 1, 0)
+            self._grid.addWidget(self._mark, 1, 0, 1, 2)
         self._mark.set_mark(value, words)
 
     @property

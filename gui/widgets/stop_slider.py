@@ -25,7 +25,7 @@ from gui import theme
 
 # Slider positions between two neighbouring stops; fine enough for a pixel on any screen.
 _FINE = 1000
-_MOST_TICKS = 48
+_MOST_TICKS = 20
 _TICK = 3  # pixels
 _Action = QAbstractSlider.SliderAction
 

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from enum import Enum
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QSizePolicy, QWidget
+
+
+def qt_app() -> QApplication:
+    """The application, which says when the system's font changes."""
+    app = QApplication.instance()
+    if not isinstance(app, QApplication):
+        raise RuntimeError("a widget needs an application")
+    return app
 
 
 class Style(Enum):
@@ -52,7 +60,8 @@ class Text(QLabel):
         self._style = style
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setForegroundRole(style.role)
-        self.setFont(style.font())
+        self._follow_font()
+        qt_app().fontChanged.connect(self._follow_font)
         self.setIndent(0)
         self.setWordWrap(wrap)
         if wrap:
@@ -64,8 +73,5 @@ class Text(QLabel):
         if text != self.text():
             self.setText(text)
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Follow the system's font."""
-        if event.type() is QEvent.Type.ApplicationFontChange:
-            self.setFont(self._style.font())
-        super().changeEvent(event)
+    def _follow_font(self) -> None:
+        self.setFont(self._style.font())

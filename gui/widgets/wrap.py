@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 
 class Wrap(QWidget):
-    """``uniform`` gives all children the width of the widest, so that they form columns.
+    """``uniform`` gives all children the same width, so that they form columns: that of the widest,
+    and up to a third more to fill the line.
     ``last_right`` puts the last child at the right edge where it shares a line with others."""
 
     def __init__(
@@ -24,7 +25,7 @@ class Wrap(QWidget):
         self._uniform = uniform
         self._last_right = last_right
         self._cells: list[QWidget] = []
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
@@ -83,6 +84,9 @@ class Wrap(QWidget):
         widest = max((hint.width() for hint in hints), default=0)
         line_height = max((hint.height() for hint in hints), default=0)
         between = line_height // 6
+        if self._uniform and widest:
+            columns = max(1, (width + gap) // (widest + gap))
+            widest = min((width + gap) // columns - gap, widest * 4 // 3)
         x = y = 0
         places = []
         for hint in hints:

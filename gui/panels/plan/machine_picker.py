@@ -45,7 +45,7 @@ def summary(machine: Machine, units: UnitSystem) -> str:
 
 class MachinePicker(QWidget):
     """A box that lists this computer and what was chosen before; words typed into it search the
-    catalogue. Beside it stands the bandwidth of the device that the model would lie on."""
+    catalogue. Beside it stands the bandwidth, where there is one device and so one bandwidth."""
 
     measure_asked = Signal()
 
@@ -110,6 +110,7 @@ class MachinePicker(QWidget):
         first = machine.devices[0]
         self.bandwidth.set_name(f"Bandwidth of {first.name}")
         self.bandwidth.set_number(first.bandwidth, units)
+        self.bandwidth.setVisible(len(machine.devices) == 1)
         host = machine.host
         self.measure.setVisible(
             machine.id == "this"

@@ -78,10 +78,11 @@ class DeviceBlock(QWidget):
         super().__init__(parent)
         self._name = Text(style=Style.STRONG)
         self._amount = _Amount(Style.BODY)
+        self._bandwidth = FactLabel()
         self._verdict = MarkLabel(Style.BODY)
         self.bar = BudgetBar()
         self._title = Wrap(last_right=True)
-        self._title.set_cells([self._name, self._amount, self._verdict])
+        self._title.set_cells([self._name, self._amount, self._bandwidth, self._verdict])
         self._legend = Wrap(uniform=True)
         self.entries = {kind: LegendEntry(kind) for kind in PartKind}
         self.free = LegendEntry(None)
@@ -102,6 +103,8 @@ class DeviceBlock(QWidget):
         if named:
             self._name.set_text(plan.device.name)
             self._amount.show_device(plan, units, "")
+            self._bandwidth.set_name(f"Bandwidth of {plan.device.name}")
+            self._bandwidth.set_number(plan.device.bandwidth, units)
             self._verdict.set_verdict(plan.verdict)
         self.bar.set_plan(plan, units)
         # What is nothing is not listed; what is not known is.

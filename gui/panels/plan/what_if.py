@@ -135,6 +135,7 @@ class WhatIfSection(QWidget):
                 field.label.setVisible(shown)
             if shown:
                 field.set_range(range(last + 1), 0, last)
+                field.box.setSuffix(f" of {last}")
                 field.set_value(value)
 
     def _requantize(self, index: int) -> None:
