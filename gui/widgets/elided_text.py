@@ -27,7 +27,7 @@ class ElidedText(Text):
 
     def sizeHint(self) -> QSize:
         """All of it."""
-        width = self.fontMetrics().horizontalAdvance(self.text()) + 2 * INSET
+        width = self.fontMetrics().horizontalAdvance(self.text())
         return QSize(width, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
