@@ -1,0 +1,207 @@
+"""What the graph of a model is made of: shapes by layer, and which cache each layer reads.
+
+Nothing here knows an architecture by name; the tensors that a layer has say what it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.gguf.header import Array, Tensor, Value
+from core.model.cache_size import CacheSize
+from core.model.model import CacheGroup, Model
+
+Shape = tuple[int, ...]
+_RECURRENT = ("ssm_", "shortconv.", "time_mix_")
+
+
+@dataclass(frozen=True, eq=False)
+class LayerAnatomy:
+    """One block of the trunk: its tensors' shapes by name ("attn_q.weight") and its heads.
+
+    ``cache`` is the number of the cache that it reads, None without attention; ``own_cache`` is
+    False where it reads a cache that another layer fills; ``index_cache`` is the indexer's.
+    """
+
+    index: int
+    shapes: Mapping[str, Shape]
+    heads: int
+    kv_heads: int
+    head_k: int
+    head_v: int
+    cache: int | None
+    own_cache: bool
+    index_cache: int | None
+    recurrent: bool
+
+    def has(self, *names: str) -> bool:
+        """Whether all these weights are there ("attn_q")."""
+        return all(f"{name}.weight" in self.shapes for name in names)
+
+    def rows(self, name: str) -> int:
+        """Width of what multiplying by this weight gives; 0 without it."""
+        shape = self.shapes.get(f"{name}.weight")
+        return shape[1] if shape is not None and len(shape) > 1 else 0
+
+    @property
+    def recurrent_tensors(self) -> bool:
+        """Whether its tensors keep a state, whatever else it has."""
+        return any(name.startswith(_RECURRENT) for name in self.shapes)
+
+    @property
+    def signature(self) -> tuple[object, ...]:
+        """Two layers with equal signatures run the same operations."""
+        return (
+            tuple(sorted(self.shapes.items())),
+            self.heads,
+            self.kv_heads,
+            self.head_k,
+            self.head_v,
+            self.cache,
+            self.own_cache,
+            self.index_cache,
+            self.recurrent,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Anatomy:
+    """A whole model. ``globals`` are the shapes of tensors that belong to no layer; layers with
+    equal ``kinds`` run the same operations. ``group_cache`` says which cache the groups of the
+    cache rule belong to, ``index_caches`` which of them an indexer reads."""
+
+    architecture: str
+    metadata: Mapping[str, Value]
+    globals: Mapping[str, Shape]
+    layers: tuple[LayerAnatomy, ...]
+    embedding: int
+    vocabulary: int
+    caches: int
+    kinds: tuple[int, ...] = ()
+    group_cache: tuple[int, ...] = ()
+    index_caches: tuple[int, ...] = ()
+
+    def cells(self, size: CacheSize) -> tuple[tuple[int, ...], int]:
+        """Cells of one stream of every cache, and the number of streams."""
+        counts = [0] * self.caches
+        streams = 1
+        for number, group in zip(self.group_cache, size.groups, strict=True):
+            counts[number] = group.cells
+            streams = group.streams
+        return tuple(counts), streams
+
+    def number(self, key: str, default: float = 0) -> float:
+        """A number of this architecture's metadata; the first one of an array."""
+        value = self.metadata.get(f"{self.architecture}.{key}")
+        if isinstance(value, Array):
+            value = value.items[0] if value.items else None
+        return value if isinstance(value, int | float) else default
+
+    def integer(self, key: str, default: int = 0) -> int:
+        """A whole number of this architecture's metadata."""
+        return int(self.number(key, default))
+
+
+def split_tensors(
+    tensors: tuple[Tensor, ...],
+) -> tuple[dict[int, dict[str, Shape]], dict[str, Shape]]:
+    """Shapes by layer and name, and those of no layer."""
+    layers: dict[int, dict[str, Shape]] = {}
+    rest: dict[str, Shape] = {}
+    for tensor in tensors:
+        first, _, tail = tensor.name.partition(".")
+        number, _, name = tail.partition(".")
+        if first == "blk" and number.isdecimal():
+            layers.setdefault(int(number), {})[name] = tensor.shape
+        else:
+            rest[tensor.name] = tensor.shape
+    return layers, rest
+
+
+# Groups whose rows an indexer or a compressor keeps beside those that attention reads.
+_BESIDE = ("index", "csa", "hca", "compressed")
+
+
+def dissect(model: Model) -> Anatomy:
+    """The anatomy of a model, from its file and its cache rule."""
+    by_layer, rest = split_tensors(model.file.tensors)
+    shape = model.shape
+    caches: dict[tuple[object, ...], int] = {}
+    group_cache: list[int] = []
+    for group in model.cache.groups:
+        key = _cache_key(group)
+        group_cache.append(caches.setdefault(key, len(caches)))
+    index_caches = tuple(
+        sorted({n for g, n in zip(model.cache.groups, group_cache, strict=True) if _beside(g)})
+    )
+    main: dict[int, tuple[int, CacheGroup]] = {}
+    beside: dict[int, int] = {}
+    for group, number in zip(model.cache.groups, group_cache, strict=True):
+        for layer in group.layers:
+            if _beside(group):
+                beside[layer] = number
+            else:
+                main[layer] = (number, group)
+    stateful = {layer for state in model.cache.states for layer in state.layers}
+    layers = []
+    kinds: dict[tuple[object, ...], int] = {}
+    numbers = []
+    metadata = model.file.header.metadata
+    for index in range(shape.layers):
+        found = main.get(index)
+        own = found is not None
+        if found is None and index not in stateful:
+            found = _borrowed(index, main, by_layer)
+        layer = LayerAnatomy(
+            index=index,
+            shapes=by_layer.get(index, {}),
+            heads=shape.heads[index] if index < len(shape.heads) else 0,
+            kv_heads=shape.kv_heads[index] if index < len(shape.kv_heads) else 0,
+            head_k=found[1].k_head if found else 0,
+            head_v=found[1].v_head if found else 0,
+            cache=found[0] if found else None,
+            own_cache=own,
+            index_cache=beside.get(index),
+            recurrent=index in stateful,
+        )
+        layers.append(layer)
+        numbers.append(kinds.setdefault(layer.signature, len(kinds)))
+    out = rest.get("output.weight") or rest.get("token_embd.weight")
+    return Anatomy(
+        architecture=model.architecture,
+        metadata=metadata,
+        globals=rest,
+        layers=tuple(layers),
+        kinds=tuple(numbers),
+        embedding=shape.embedding or 0,
+        vocabulary=out[1] if out and len(out) > 1 else shape.vocabulary or 0,
+        caches=len(caches),
+        group_cache=tuple(group_cache),
+        index_caches=index_caches,
+    )
+
+
+def _beside(group: CacheGroup) -> bool:
+    return any(word in group.name for word in _BESIDE)
+
+
+def _cache_key(group: CacheGroup) -> tuple[object, ...]:
+    """Groups with one key share cells, a mask and the rows' numbers."""
+    return (group.window, group.stride, group.sequence_streams, _beside(group))
+
+
+def _borrowed(
+    index: int,
+    main: Mapping[int, tuple[int, CacheGroup]],
+    by_layer: Mapping[int, Mapping[str, Shape]],
+) -> tuple[int, CacheGroup] | None:
+    """The cache of the last layer before whose Q has the same width."""
+    q = by_layer.get(index, {}).get("attn_q.weight")
+    for before in range(index - 1, -1, -1):
+        if before in main and by_layer.get(before, {}).get("attn_q.weight") == q:
+            return main[before]
+    return None
+
+
+__all__ = ["Anatomy", "LayerAnatomy", "Shape", "dissect", "split_tensors"]

@@ -1,0 +1,431 @@
+"""Put a model's graph together from the kinds of layer that its tensors show."""
+
+from __future__ import annotations
+
+from core.gguf.header import Array
+from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
+from core.plan.buffers.latent import latent_attention
+from core.plan.buffers.parts import F32, I32, I64, CacheInputs, Graph, Shape
+from core.plan.buffers.recurrent import (
+    Lightning,
+    States,
+    gated_delta_net,
+    kimi_delta,
+    mamba,
+    mamba2,
+    plamo_mamba,
+    short_convolution,
+)
+from core.plan.buffers.rwkv import rwkv6_layer, rwkv7_layer
+from core.plan.buffers.sparse import BlockSparse
+from core.plan.buffers.tape import HOST, Tape, Tensor, view
+
+# What the tensors do not say, by architecture (llama.cpp b11434, src/models).
+
+# Positions enter otherwise than by a rotation of Q and K.
+_NO_ROPE = frozenset(
+    [
+        "gpt2",
+        "starcoder",
+        "bloom",
+        "mpt",
+        "refact",
+        "jais",
+        "jamba",
+        "nemotron_h",
+        "nemotron_h_moe",
+        "plamo2",
+        "kimi-linear",
+        "kimi-k3",
+    ]
+)
+# A batch is raw embeddings or tokens, never a mixture of both.
+_UNMIXED = frozenset(
+    ["cogvlm", "deepseek4", "granite-switch", "eagle3", "dflash", "gemma4-assistant"]
+)
+# Four positions per token where the rotation has sections.
+_MULTI_ROPE = frozenset(
+    [
+        "qwen2vl",
+        "paddleocr",
+        "qwen3vl",
+        "qwen3vlmoe",
+        "qwen35",
+        "qwen35moe",
+        "clef",
+        "qwen4exp",
+        "qwen3tts",
+        "glm4",
+        "glm4moe",
+        "hunyuan_vl",
+        "bailingmoe3",
+        "dflash",
+    ]
+)
+_SQUARED = frozenset(["nemotron", "nemotron_h", "nemotron_h_moe", "arcee", "jais2"])
+_SCALED_TOKENS = frozenset(["gemma3", "gemma3n", "gemma4", "gemma-embedding"])
+# Weights of the chosen experts are divided by their sum whatever the file says.
+_NORMALIZED = frozenset(
+    [
+        "llama",
+        "qwen3moe",
+        "qwen3vlmoe",
+        "qwen3next",
+        "qwen35moe",
+        "dbrx",
+        "minimax-m2",
+        "minimax-01",
+        "grok",
+        "mimo2",
+        "granitemoe",
+        "granitehybrid",
+        "granite",
+        "lfm2moe",
+        "smallthinker",
+        "phimoe",
+        "kimi-linear",
+        "mellum",
+    ]
+)
+# The sum of attention, feed forward and residual, where all three start from one norm.
+_RESIDUAL_FIRST = frozenset(["cohere2", "cohere2moe", "command-r"])
+_ATTENTION_FIRST = frozenset(["phi2", "plamo"])
+
+
+class ModelGraph(Graph):
+    """The graph of one batch through the layers given."""
+
+    def __init__(self, anatomy: Anatomy, shape: Shape) -> None:
+        super().__init__(anatomy, shape)
+        self.arch = anatomy.architecture
+        self.states: States | None = None
+        self.lightning: Lightning | None = None
+        self.first_value: list[Tensor] = []
+        self.block_sparse: BlockSparse | None = None
+
+    # Inputs
+
+    def embed(self) -> Tensor:
+        tape, tokens = self.tape, self.shape.tokens
+        width = self.anatomy.embedding
+        deep = self.anatomy.integer("n_deepstack_layers")
+        wide = width * (1 + deep)
+        tape.device = HOST
+        ids = tape.input(tape.fixed(I32 * tokens))
+        raw = tape.input(tape.fixed(F32 * wide * tokens))
+
+        def rows(ids: Tensor) -> Tensor:
+            out = tape.weigh(tape.fixed(F32 * width * tokens), ids)
+            return tape.op(tape.fixed(F32 * wide * tokens), out) if deep else out
+
+        x = rows(ids)
+        tape.run(x)
+        tape.run(raw)
+        if self.arch not in _UNMIXED:
+            mixed_ids = tape.input(tape.fixed(I32 * tokens))
+            slots = tape.input(tape.fixed(I64 * tokens))
+            mixed = tape.input(tape.fixed(F32 * wide * tokens))
+            token_rows = tape.run(rows(mixed_ids))
+            tape.run(slots)
+            # Rows are set in a copy that nobody reads: its block is never freed.
+            tape.run(tape.op(tape.fixed(F32 * wide * tokens), mixed))
+            tape.store(token_rows, slots)
+        if deep:
+            x = view(x)
+        if self.anatomy.number("embedding_scale"):
+            x = tape.op(tape.fixed(F32 * width * tokens), x, in_place=True)
+        if self.arch in _SCALED_TOKENS:
+            scale = tape.input(tape.fixed(F32 * tokens))
+            x = tape.op(tape.fixed(F32 * width * tokens), x, scale, in_place=True)
+        tape.run(x)
+        return x
+
+    def attach_cache(self, number: int, layers: list[LayerAnatomy], *, k_only: bool) -> CacheInputs:
+        tape, shape = self.tape, self.shape
+        k_rows = tape.input(tape.fixed(I64 * shape.tokens))
+        v_rows = None
+        if not k_only:
+            widest = 1
+            if not shape.flash:
+                widest = max(layer.kv_heads * layer.head_v for layer in layers)
+            v_rows = tape.input(tape.fixed(I64 * shape.tokens * widest))
+        mask = tape.input(self.mask_size(number))
+        k_rotation = v_rotation = None
+        if not k_only:
+            k_rotation = self.rotation(shape.type_k, {layer.head_k for layer in layers}, True)
+            v_rotation = self.rotation(shape.type_v, {layer.head_v for layer in layers}, False)
+        return CacheInputs(number, k_rows, v_rows, mask, k_rotation, v_rotation)
+
+    def attach_index_cache(self, number: int) -> CacheInputs:
+        """An indexer's: K only, its mask always in f16, its rows rotated whatever their type."""
+        tape, shape = self.tape, self.shape
+        k_rows = tape.input(tape.fixed(I64 * shape.tokens))
+        mask = tape.input(self.mask_size(number, True))
+        size = self.anatomy.integer("attention.indexer.key_length")
+        rotation = self.rotation("q8_0", {size}, True)
+        return CacheInputs(number, k_rows, None, mask, rotation, None)
+
+    def rotation(self, kind: str, heads: set[int], largest: bool) -> Tensor | None:
+        """The square matrix that quantized rows are multiplied with: 64, or the largest power of
+        two that divides every head."""
+        if kind in ("f32", "f16", "bf16") or any(head % 64 for head in heads):
+            return None
+        side = 64
+        while largest and all(head % (2 * side) == 0 for head in heads):
+            side *= 2
+        return self.tape.input(self.tape.fixed(F32 * side * side))
+
+    # Attention layers
+
+    def qkv(self, layer: LayerAnatomy, x: Tensor) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        if layer.has("attn_qkv"):
+            both = self.matrix(layer, "attn_qkv", x)
+            if self.anatomy.number("attention.clamp_kqv"):
+                both = self.unary(both)
+            return view(both), view(both), view(both)
+        q = self.matrix(layer, "attn_q", x)
+        k = self.matrix(layer, "attn_k", x) if layer.has("attn_k") else None
+        v = self.matrix(layer, "attn_v", x) if layer.has("attn_v") else k
+        if not layer.own_cache:
+            k = v = None
+        return view(q), None if k is None else view(k), None if v is None else view(v)
+
+    def attention(self, layer: LayerAnatomy, x: Tensor) -> Tensor:
+        """Standard attention: fused or separate Q, K and V, norms of heads, rotation, gate."""
+        assert layer.cache is not None
+        q_width = layer.heads * layer.head_k
+        k_width = layer.kv_heads * layer.head_k
+        v_width = layer.kv_heads * layer.head_v
+        q, k, v = self.qkv(layer, x)
+        gate = None
+        gated_q = layer.has("attn_q") and layer.rows("attn_q") == 2 * q_width
+        if gated_q:
+            gate = q
+        elif layer.has("attn_gate"):
+            gate = self.matrix(layer, "attn_gate", x)
+        if layer.has("attn_q_norm"):
+            q = self.norm_of(q_width, q)
+            if "attn_q_norm.bias" in layer.shapes:
+                q = self.tape.over_weight(q)
+        if k is not None and layer.has("attn_k_norm"):
+            k = self.norm_of(k_width, k)
+        if v is not None and self.arch == "gemma4":
+            v = self.norm_of(v_width, v, False)
+        if self.arch not in _NO_ROPE:
+            q = self.rope(q_width, q)
+            if k is not None:
+                k = self.rope(k_width, k)
+        out = self.attend(
+            self.caches[layer.cache],
+            q,
+            k,
+            v,
+            layer,
+            head_k=layer.head_k,
+            head_v=layer.head_v,
+            kv_heads=layer.kv_heads,
+            k_before_v=self.windowed,
+        )
+        width = layer.heads * layer.head_v
+        if gate is not None:
+            if gated_q:
+                gate = self.cont(q_width, gate)
+            gate = self.unary(gate)
+            out = view(self.tape.op(self.f32(width), out, gate, in_place=True))
+        if layer.has("attn_sub_norm"):
+            out = self.norm_of(width, out)
+        if layer.has("attn_output"):
+            out = self.matrix(layer, "attn_output", out)
+        return out
+
+    def recurrent(self, layer: LayerAnatomy, x: Tensor) -> Tensor:
+        """Whatever keeps a state, by its tensors."""
+        assert self.states is not None
+        if layer.has("ssm_f_a"):
+            return kimi_delta(self, self.states, layer, x)
+        if layer.has("shortconv.in_proj"):
+            return short_convolution(self, self.states, layer, x)
+        if layer.has("ssm_ba") or layer.has("ssm_alpha"):
+            return gated_delta_net(self, self.states, layer, x)
+        if layer.has("ssm_x"):
+            step = plamo_mamba if self.arch == "plamo2" else mamba
+            return step(self, self.states, layer, x)
+        if layer.has("ssm_in"):
+            return mamba2(self, self.states, layer, x)
+        if self.lightning is None:
+            self.lightning = Lightning(self)
+        return self.lightning.run(self, self.states, layer, x)
+
+    def mix(self, layer: LayerAnatomy, x: Tensor, residual: Tensor) -> Tensor:
+        """What a layer does across tokens."""
+        if layer.cache is None:
+            return self.recurrent(layer, x)
+        if layer.has("attn_kv_a_mqa"):
+            return latent_attention(self, layer, x, roped=self.arch not in _NO_ROPE)
+        out = self.attention(layer, x)
+        if layer.has("ssm_in"):  # both at once
+            again = self.named_norm(layer, "attn_norm", residual)
+            out = self.add(out, self.recurrent(layer, again))
+        return out
+
+    # Whole layers
+
+    def mixture(self, layer: LayerAnatomy, x: Tensor) -> Tensor:
+        used = self.anatomy.integer("expert_used_count", 1)
+        scale = self.anatomy.number("expert_weights_scale")
+        routed = x
+        if layer.has("ffn_latent_down"):
+            routed = self.mul(layer.rows("ffn_latent_down"), x)
+        probabilities = None
+        if self.arch in ("nemotron_h", "nemotron_h_moe"):
+            probabilities = self.mul(layer.rows("ffn_gate_inp"), x)
+        out = self.experts(
+            layer,
+            routed,
+            used,
+            probabilities=probabilities,
+            normalized=bool(self.anatomy.number("expert_weights_norm")) or self.arch in _NORMALIZED,
+            scaled=scale not in (0.0, 1.0),
+            weights_softmax=self.anatomy.integer("expert_gating_func") == 3
+            or self.arch == "gpt-oss",
+            weigh_first=self.arch == "llama4",
+            groups=self.anatomy.integer("expert_group_count"),
+            groups_used=self.anatomy.integer("expert_group_used_count"),
+            squared=self.arch in _SQUARED,
+        )
+        if layer.has("ffn_latent_up"):
+            out = self.mul(layer.rows("ffn_latent_up"), out)
+        if layer.has("ffn_down_shexp"):
+            shared = self.feed_forward(layer, x, "_shexp", squared=self.arch in _SQUARED)
+            if layer.has("ffn_gate_inp_shexp"):
+                gate = self.unary(self.tape.weigh(self.f32(1), x))
+                shared = self.tape.over(shared, gate)
+            out = self.add(out, shared)
+        return out
+
+    def mlp(self, layer: LayerAnatomy, x: Tensor) -> Tensor:
+        if layer.has("ffn_gate_inp", "ffn_down_exps"):
+            return self.mixture(layer, x)
+        return self.feed_forward(layer, x, squared=self.arch in _SQUARED)
+
+    def cut(self, *rows: Tensor) -> list[Tensor]:
+        """Keep only the rows that give logits."""
+        self.rows = self.shape.outputs
+        width = self.f32(self.anatomy.embedding)
+        return [self.tape.op(width, row, self.outputs) for row in rows]
+
+    def layer(self, layer: LayerAnatomy, x: Tensor, last: bool) -> Tensor:
+        """One block: mix across tokens, feed forward, and how norms and residuals stand."""
+        if layer.has("time_mix_w1"):
+            assert self.states is not None
+            if layer.has("time_mix_a1"):
+                return rwkv7_layer(self, self.states, layer, x, self.first_value, last)
+            return rwkv6_layer(self, self.states, layer, x, last)
+        residual = x
+        normed = x
+        if layer.has("attn_norm") or self.arch == "olmo":
+            normed = self.named_norm(layer, "attn_norm", x)
+        feeds = layer.has("ffn_down") or layer.has("ffn_down_exps")
+        if feeds and layer.cache is None and not layer.recurrent_tensors:
+            return self.add(self.mlp(layer, normed), residual)
+        shared_norm = normed
+        if layer.has("attn_norm_2") and not layer.has("ffn_norm"):
+            normed = self.named_norm(layer, "attn_norm_2", x)
+        out = self.mix(layer, normed, residual)
+        if not feeds:
+            if last:
+                out, residual = self.cut(out, residual)
+            return self.add(out, residual)
+        post = "post_attention_norm"
+        if layer.has("attn_output_norm"):
+            post = "attn_output_norm"
+        has_post = layer.has(post)
+        before_ffn = has_post and not layer.has("ffn_norm") and not layer.has("post_ffw_norm")
+        if not layer.has("ffn_norm") and not has_post and self.arch != "olmo":
+            return self.parallel(layer, out, residual, shared_norm, last)
+        if last:
+            out, residual = self.cut(out, residual)
+        if has_post and not before_ffn:
+            out = self.named_norm(layer, post, out)
+        if self.anatomy.number("use_parallel_residual") and self.arch == "gptneox":
+            normed = self.named_norm(layer, "ffn_norm", residual)
+            return self.add(self.add(self.mlp(layer, normed), residual), out)
+        middle = self.add(out, residual)
+        normed = middle
+        if before_ffn:
+            normed = self.named_norm(layer, post, middle)
+        elif layer.has("ffn_norm") or self.arch == "olmo":
+            normed = self.named_norm(layer, "ffn_norm", middle)
+        out = self.mlp(layer, normed)
+        for name in ("post_ffw_norm", "layer_out_norm"):
+            if layer.has(name):
+                out = self.named_norm(layer, name, out)
+        return self.add(out, middle)
+
+    def parallel(
+        self, layer: LayerAnatomy, out: Tensor, residual: Tensor, normed: Tensor, last: bool
+    ) -> Tensor:
+        """Attention and feed forward side by side, from one norm."""
+        if last:
+            out, residual, normed = self.cut(out, residual, normed)
+        mlp = self.mlp(layer, normed)
+        if self.arch in _RESIDUAL_FIRST:
+            return self.add(self.add(mlp, residual), out)
+        if self.arch in _ATTENTION_FIRST:
+            return self.add(self.add(out, mlp), residual)
+        return self.add(self.add(mlp, out), residual)
+
+    # The whole graph
+
+    def whole(self, layers: list[tuple[LayerAnatomy, int]], output_device: int) -> Tape:
+        """The graph over these layers, each on its device."""
+        tape, shape, anatomy = self.tape, self.shape, self.anatomy
+        x = self.embed()
+        self.positions = tape.input(tape.fixed(I32 * shape.tokens * self.position_count()))
+        if "position_embd.weight" in anatomy.globals:
+            x = self.add(x, tape.weigh(self.f32(anatomy.embedding), self.positions))
+        if "token_embd_norm.weight" in anatomy.globals and not self.arch.startswith("lfm2"):
+            tape.device = layers[0][1]
+            x = self.norm(x, True, "token_embd_norm.bias" in anatomy.globals)
+        self.attach_all()
+        self.outputs = tape.input(tape.fixed(I32 * shape.outputs))
+        for position, (layer, device) in enumerate(layers):
+            tape.device = device
+            self.rows = shape.tokens
+            x = self.layer(layer, x, position == len(layers) - 1)
+        tape.device = output_device
+        names = ["output_norm"]
+        if self.arch.startswith("lfm2"):
+            names.append("token_embd_norm")
+        weight = any(f"{name}.weight" in anatomy.globals for name in names)
+        x = self.norm(x, weight, "output_norm.bias" in anatomy.globals)
+        logits = tape.weigh(self.f32(anatomy.vocabulary), x)
+        tape.run(logits)
+        tape.keep(logits)
+        return tape
+
+    def attach_all(self) -> None:
+        """Inputs of every cache and of the states."""
+        attention = [layer for layer in self.anatomy.layers if layer.cache is not None]
+        numbers = sorted({n for layer in attention if (n := layer.cache) is not None})
+        self.windowed = len(numbers) > 1
+        for number in numbers:
+            own = [layer for layer in attention if layer.cache == number]
+            latent = any(layer.has("attn_k_b") for layer in own)
+            self.caches[number] = self.attach_cache(number, own, k_only=latent)
+        for number in {n for layer in attention if (n := layer.index_cache) is not None}:
+            self.caches[number] = self.attach_index_cache(number)
+        if any(layer.recurrent for layer in self.anatomy.layers):
+            self.states = States(self)
+
+    def position_count(self) -> int:
+        sections = self.anatomy.metadata.get(f"{self.arch}.rope.dimension_sections")
+        sectioned = isinstance(sections, Array) and any(sections.items or ())
+        return 4 if sectioned and self.arch in _MULTI_ROPE else 1
+
+
+def graph(
+    anatomy: Anatomy, shape: Shape, layers: list[tuple[LayerAnatomy, int]], output_device: int
+) -> Tape:
+    """The tape of one batch."""
+    return ModelGraph(anatomy, shape).whole(layers, output_device)

@@ -1,0 +1,347 @@
+"""The pieces that every graph of llama.cpp is put together from (llama-graph.cpp of b11434)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
+from core.plan.buffers.tape import Size, Tape, Tensor, view
+
+F32 = 4
+F16 = 2
+I32 = 4
+I64 = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a plan decides about a graph: rows of a batch, sequences, types.
+
+    ``tokens`` are rounded up to a multiple of ``sequences``. ``streams`` is 1 for a unified cache.
+    ``few_cells`` says that an indexer's cache has fewer rows than it picks.
+    """
+
+    tokens: int
+    outputs: int
+    sequences: int
+    streams: int
+    flash: bool
+    type_k: str
+    type_v: str
+    cuda: bool
+    few_cells: bool = False
+
+
+@dataclass
+class CacheInputs:
+    """Inputs of one cache, and the rotations of its rows."""
+
+    number: int
+    k_rows: Tensor
+    v_rows: Tensor | None
+    mask: Tensor
+    k_rotation: Tensor | None
+    v_rotation: Tensor | None
+
+
+class Graph:
+    """A tape with the words of llama.cpp's graphs."""
+
+    def __init__(self, anatomy: Anatomy, shape: Shape) -> None:
+        self.anatomy = anatomy
+        self.shape = shape
+        self.tape = Tape(anatomy.caches)
+        self.rows = shape.tokens  # rows that the current layer works on
+        self.caches: dict[int, CacheInputs] = {}
+        self.positions: Tensor | None = None
+        self.leaves: list[Size] = []
+        self.rms = anatomy.number("attention.layer_norm_rms_epsilon") > 0
+
+    # Sizes
+
+    def f32(self, width: int, rows: int | None = None) -> Size:
+        return self.tape.fixed(F32 * width * (self.rows if rows is None else rows))
+
+    def mul(self, width: int, *reads: Tensor) -> Tensor:
+        """A product with a weight that has so many rows."""
+        return self.tape.weigh(self.f32(width), *reads)
+
+    def matrix(self, layer: LayerAnatomy, name: str, x: Tensor, rows: int | None = None) -> Tensor:
+        """`mul` with the named weight, its scale and its bias."""
+        width = layer.rows(name)
+        out = self.tape.weigh(self.f32(width, rows), x)
+        for suffix in ("scale", "bias"):
+            if f"{name}.{suffix}" in layer.shapes:
+                out = self.tape.over_weight(out)
+        return out
+
+    def norm(
+        self, x: Tensor, weight: bool = True, bias: bool = False, rms: bool | None = None
+    ) -> Tensor:
+        """RMS norms may lie over what they read, others may not."""
+        root = x if x >= 0 else ~x
+        size = self.tape.sizes[root]
+        out = self.tape.op(size, x, in_place=self.rms if rms is None else rms)
+        if weight:
+            out = self.tape.over_weight(out)
+        if bias:
+            out = self.tape.over_weight(out)
+        return out
+
+    def named_norm(
+        self, layer: LayerAnatomy, name: str, x: Tensor, rms: bool | None = None
+    ) -> Tensor:
+        return self.norm(x, f"{name}.weight" in layer.shapes, f"{name}.bias" in layer.shapes, rms)
+
+    def norm_of(self, width: int, x: Tensor, weight: bool = True) -> Tensor:
+        """The norm of a slice of so many columns."""
+        out = self.tape.op(self.f32(width), x)
+        return self.tape.over_weight(out) if weight else out
+
+    def rope(self, width: int, x: Tensor) -> Tensor:
+        assert self.positions is not None
+        return self.tape.op(self.f32(width), x, self.positions, in_place=True)
+
+    def add(self, a: Tensor, b: Tensor) -> Tensor:
+        return self.tape.over(a, b)
+
+    def unary(self, x: Tensor) -> Tensor:
+        return self.tape.over(x)
+
+    def cont(self, width: int, x: Tensor) -> Tensor:
+        return self.tape.op(self.f32(width), x)
+
+    def leaf(self, size: Size) -> Tensor:
+        """A tensor that is filled in the graph but placed before it runs, one for every layer."""
+        self.leaves.append(size)
+        return self.tape.input(size)
+
+    # Attention
+
+    def picked_rows(self, cache: int) -> Size:
+        """Numbers of the rows that an indexer picks for every token."""
+        wanted = self.anatomy.integer("attention.indexer.top_k")
+        if self.shape.few_cells:
+            return self.tape.per_cell(cache, I32 * self.shape.tokens)
+        return self.tape.fixed(I32 * wanted * self.shape.tokens)
+
+    def mask_size(self, cache: int, flash: bool | None = None) -> Size:
+        flash = self.shape.flash if flash is None else flash
+        return self.tape.per_cell(cache, (F16 if flash else F32) * self.shape.tokens)
+
+    def rotate(self, x: Tensor, width: int, rotation: Tensor | None) -> Tensor:
+        """Rows of a quantized cache are rotated; a slice of a wider tensor is copied first."""
+        if rotation is None:
+            return x
+        size = self.f32(width)
+        if self.tape.sizes[x if x >= 0 else ~x] != size:
+            x = self.tape.op(size, x)
+        return view(self.tape.op(size, rotation, x))
+
+    def attend(
+        self,
+        cache: CacheInputs,
+        q: Tensor,
+        k: Tensor | None,
+        v: Tensor | None,
+        layer: LayerAnatomy,
+        *,
+        head_k: int,
+        head_v: int,
+        kv_heads: int,
+        latent: int = 0,
+        k_before_v: bool = False,
+        mask: Tensor | None = None,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        """Rows into the cache, then attention over it; gives heads x head_v columns.
+
+        ``latent`` is the width of a head after the latent V was multiplied out; V is then a view
+        of K.
+        """
+        tape, shape = self.tape, self.shape
+        heads = layer.heads
+        q = self.rotate(q, heads * head_k, cache.k_rotation)
+        if k is not None:
+            k = self.rotate(k, kv_heads * head_k, cache.k_rotation)
+        if v is not None:
+            v = self.rotate(v, kv_heads * head_v, cache.v_rotation)
+        tape.run(q)
+        for row in (k, v) if k_before_v else (v, k):
+            if row is not None:
+                tape.run(row)
+        if k is not None:
+            tape.store(k, cache.k_rows)
+        if v is not None and cache.v_rows is not None and not latent:
+            tape.store(view(v), cache.v_rows)
+        mask = cache.mask if mask is None else mask
+        number = cache.number
+        out_width = heads * head_v
+        if shape.flash and bias is None:
+            reads = [view(q)]
+            for kind, width in ((shape.type_k, head_k), (shape.type_v, head_v)):
+                if kind == "f32":
+                    cells = tape.per_cell(number, F16 * width * kv_heads * shape.streams)
+                    reads.append(view(tape.op(cells)))
+            scratch = None
+            if shape.cuda:
+                bytes_per_cell = 0
+                if shape.type_k != "f16":
+                    bytes_per_cell += F16 * head_k * kv_heads * shape.streams
+                if shape.type_v != "f16" and not latent:
+                    bytes_per_cell += F16 * head_v * kv_heads * shape.streams
+                if bytes_per_cell:
+                    scratch = tape.per_cell(number, bytes_per_cell)
+            out = tape.op(self.f32(out_width), *reads, view(mask), scratch=scratch)
+            if latent:
+                out = self.mul(heads * latent, view(out))
+                out = self.cont(heads * latent, view(out))
+            out = view(out)
+        else:
+            kq = tape.op(tape.per_cell(number, F32 * heads * self.rows), view(q))
+            if bias is not None:
+                kq = tape.over(kq, bias)
+            kq = tape.over(kq, view(mask))
+            reads = [kq]
+            if latent:
+                kind = 2 if shape.type_k in ("f16", "bf16") else 4
+                reads = [tape.op(tape.per_cell(number, kind * head_v * shape.streams)), kq]
+            out = tape.op(self.f32(out_width), *reads)
+            if latent:
+                out = self.mul(heads * latent, out)
+            out = self.cont(heads * (latent or head_v), view(out))
+        tape.run(out)
+        if cache.v_rotation is not None and not latent:
+            out = self.rotate(out, out_width, cache.v_rotation)
+        return out
+
+    # Feed forward
+
+    def feed_forward(
+        self,
+        layer: LayerAnatomy,
+        x: Tensor,
+        suffix: str = "",
+        *,
+        gate_of_up: bool = False,
+        squared: bool = False,
+        clamped: bool = False,
+    ) -> Tensor:
+        """Gated, plain, or with gate and up in one weight of twice the width."""
+        up_name, gate_name, down_name = (f"ffn_{n}{suffix}" for n in ("up", "gate", "down"))
+        width = layer.shapes[f"{down_name}.weight"][0]
+        if layer.has(gate_name):
+            up = self.matrix(layer, up_name, x)
+            gate = self.matrix(layer, gate_name, x)
+            if clamped:
+                up = self.unary(up)
+                gate = self.unary(self.unary(gate))
+                hidden = self.add(gate, up)
+            else:
+                hidden = self.tape.op(self.f32(width), gate, up)
+        else:
+            up = self.matrix(layer, up_name, x)
+            if layer.rows(up_name) == 2 * width:
+                hidden = self.tape.op(self.f32(width), up)
+            else:
+                hidden = self.unary(up)
+                if squared:
+                    hidden = self.unary(hidden)
+        if f"ffn_act{suffix}.scales" in layer.shapes:
+            hidden = self.tape.over_weight(hidden)
+        return self.matrix(layer, down_name, hidden)
+
+    def experts(
+        self,
+        layer: LayerAnatomy,
+        x: Tensor,
+        used: int,
+        *,
+        suffix: str = "_exps",
+        probabilities: Tensor | None = None,
+        normalized: bool = False,
+        scaled: bool = False,
+        sigmoid_late: bool = False,
+        weights_softmax: bool = False,
+        weigh_first: bool = False,
+        groups: int = 0,
+        groups_used: int = 0,
+        squared: bool = False,
+        clamped: bool = False,
+        activation_steps: int = 0,
+    ) -> Tensor:
+        """A mixture of experts: router, choice, the chosen experts and their weighted sum."""
+        tape = self.tape
+        down = layer.shapes[f"ffn_down{suffix}.weight"]
+        width, out_width, count = down[0], down[1], down[2]
+        if probabilities is None:
+            logits = self.mul(layer.rows("ffn_gate_inp"), x)
+        else:
+            logits = probabilities
+        if "ffn_gate_inp.bias" in layer.shapes:
+            logits = tape.over_weight(logits)
+        probs = logits if weights_softmax else self.unary(logits)
+        chosen_by = probs
+        if "exp_probs_b.bias" in layer.shapes:
+            chosen_by = tape.over_weight(probs)
+        if weigh_first:
+            chosen_by = logits
+        if groups > 1:
+            per_group = count // groups
+            order = tape.op(self.tape.fixed(I32 * count * self.rows), view(chosen_by))
+            scores = tape.op(self.f32(2 * groups), view(chosen_by), view(order))
+            scores = tape.op(self.f32(groups), view(scores))
+            best = tape.op(tape.fixed(I32 * groups * self.rows), view(scores))
+            picked = tape.op(self.f32(per_group * groups_used), view(chosen_by), view(best))
+            filled = tape.op(self.f32(count), view(chosen_by))
+            chosen_by = tape.write(filled, picked, view(best))
+        order = tape.op(tape.fixed(I32 * layer.rows("ffn_gate_inp") * self.rows), chosen_by)
+        chosen = view(order)
+        weights = tape.op(self.f32(used), view(probs), chosen)
+        if weights_softmax:
+            weights = tape.op(self.f32(used), view(weights))
+        if normalized:
+            total = self.unary(tape.op(self.f32(1), view(weights)))
+            weights = tape.op(self.f32(used), view(weights), total)
+            if scaled:
+                weights = tape.op(self.f32(used), view(weights))
+        elif scaled:
+            weights = self.unary(weights)
+        tape.run(weights)
+        x = view(x)
+        if weigh_first:
+            x = tape.over(tape.op(self.f32(used * out_width), x), view(weights))
+        hidden = self.f32(used * width)
+
+        def product(name: str, size: Size, reads: tuple[Tensor, ...]) -> Tensor:
+            out = tape.weigh(size, *reads)
+            if f"{name}{suffix}.bias" in layer.shapes:
+                out = tape.over_weight(out, chosen)
+            return out
+
+        if layer.has(f"ffn_gate_up{suffix}"):
+            both = product("ffn_gate_up", self.f32(2 * used * width), (x, chosen))
+            mixed = tape.op(hidden, view(both))
+        else:
+            up = product("ffn_up", hidden, (x, chosen))
+            if layer.has(f"ffn_gate{suffix}"):
+                gate = product("ffn_gate", hidden, (x, chosen))
+                if clamped:
+                    up = self.unary(up)
+                    mixed = self.add(self.unary(self.unary(gate)), up)
+                else:
+                    mixed = tape.op(hidden, gate, up)
+            else:
+                mixed = self.unary(up)
+                if squared:
+                    mixed = self.unary(mixed)
+        out = product("ffn_down", self.f32(used * out_width), (mixed, chosen))
+        if not weigh_first:
+            out = tape.over(out, view(weights))
+        tape.run(out)
+        if used == 1:
+            return self.cont(out_width, view(out))
+        total = tape.op(self.f32(out_width), *([view(out)] * 2))
+        for _ in range(used - 2):
+            total = tape.over(total, view(out))
+        return total

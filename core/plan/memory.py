@@ -1,0 +1,323 @@
+"""The memory budget: what lies on every device, what is free, and the verdict in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.machine.machine import Backend, Device, DeviceKind
+from core.model.cache_size import CacheSettings, CacheSize, bytes_per_token, cache_size
+from core.model.model import Model
+from core.plan.buffers import BufferSizes, buffer_sizes
+from core.plan.choice import Engine
+from core.plan.engines import RULES
+from core.plan.overhead import overhead
+from core.plan.placement import Placement, WeightTable, weights_by_device
+from core.plan.plan import DevicePlan, MemoryPlan, Part, PartKind, Settings, Verdict
+from core.provenance import Input, Number, Rank, Source, Unit
+from core.units import format_bytes
+
+MIB = 2**20
+
+_FILE = Source(Rank.DERIVED, "the file's tensor table, placed as llama.cpp b11434 does")
+_CACHE = Source(Rank.DERIVED, "cache rule of llama.cpp b11434")
+_SUM = Source(Rank.DERIVED, "sum of the parts")
+_UNKNOWN = Source(Rank.DERIVED, "no rule for this architecture")
+_WEIGHTS_FORMULA = "sum of the tensors on this device, each padded to its alignment"
+_TIED_NOTE = "The token embedding lies here once more: it is the output matrix as well."
+_CACHE_FORMULA = "cells x bytes per cell, over the layers on this device"
+_STATE_FORMULA = "bytes per sequence x slots, over the layers on this device"
+_FREE_FORMULA = "capacity - total"
+_TOTAL_FORMULA = "sum of the parts"
+_MARGIN_NOTE = "Less than this free is called tight: a load can still fail."
+
+# What should stay free: llama.cpp's own margin for CUDA devices, and twice that where drivers
+# were seen to refuse loads below it (lmstudio-ai/lmstudio-bug-tracker#2133); elsewhere a
+# twentieth, at least half a GiB.
+_MARGINS = {
+    Backend.CUDA: 1024 * MIB,
+    Backend.ROCM: 1024 * MIB,
+    Backend.SYCL: 1024 * MIB,
+    Backend.VULKAN: 2048 * MIB,
+}
+
+
+def margin(device: Device) -> int:
+    """Bytes that should stay free on a device; less is called tight."""
+    fixed = _MARGINS.get(device.backend)
+    if fixed is not None and device.kind is DeviceKind.GPU and not device.unified:
+        return fixed
+    return max(512 * MIB, (device.memory.value or 0) // 20)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """What is placed, by device; None where it is not known."""
+
+    weights: list[int]
+    cache: list[int] | None
+    state: list[int] | None
+    buffers: BufferSizes | None
+
+
+def cache_settings(settings: Settings) -> CacheSettings:
+    """The settings as the cache arithmetic wants them."""
+    rules = RULES[Engine(settings.engine)]
+    slots = settings.slots if rules.per_request else 1
+    return CacheSettings(
+        context=settings.requested_context * slots,
+        slots=settings.slots,
+        unified=settings.unified_cache,
+        batch=settings.batch,
+        ubatch=settings.ubatch,
+        swa_full=settings.swa_full,
+        type_k=settings.cache_k,
+        type_v=settings.cache_v,
+        flash_attention=settings.flash_attention,
+    )
+
+
+def memory(
+    model: Model, table: WeightTable, placement: Placement, settings: Settings
+) -> tuple[MemoryPlan, Verdict, str]:
+    """The plan of memory, the verdict over all devices and its reason in words."""
+    facts = model.cache
+    size = cache_size(facts, cache_settings(settings)) if facts.known else None
+    sizes = _Sizes(
+        weights=weights_by_device(table, placement),
+        cache=_by_device(size.cache_by_layer, placement) if size else None,
+        state=_by_device(size.state_by_layer, placement) if size else None,
+        buffers=buffer_sizes(model, placement, settings, size) if size else None,
+    )
+    devices = tuple(
+        _device_plan(number, model, table, placement, settings, sizes, size)
+        for number in range(len(placement.devices))
+    )
+    verdict, reason = _judge(model, placement, devices)
+    return _totals(model, settings, size, sizes, devices, verdict), verdict, reason
+
+
+def _by_device(by_layer: tuple[int, ...], placement: Placement) -> list[int]:
+    sizes = [0] * len(placement.devices)
+    for device, size in zip(placement.layers, by_layer, strict=True):
+        sizes[device] += size
+    return sizes
+
+
+def _device_plan(
+    number: int,
+    model: Model,
+    table: WeightTable,
+    placement: Placement,
+    settings: Settings,
+    sizes: _Sizes,
+    size: CacheSize | None,
+) -> DevicePlan:
+    device = placement.devices[number]
+    parts = [Part(PartKind.OTHERS, device.used)] if device.used.value != 0 else []
+    parts.append(Part(PartKind.WEIGHTS, _weights(number, table, placement, sizes)))
+    if size is None:
+        if number in placement.layers:
+            parts.append(Part(PartKind.CACHE, _unknown_cache(model, settings)))
+            parts.append(Part(PartKind.COMPUTE, _unknown_compute()))
+    else:
+        _add_known(parts, number, placement, settings, sizes, size)
+    if table.projector and number == placement.output:
+        parts.append(Part(PartKind.PROJECTOR, Number(table.projector, Unit.BYTES, _FILE)))
+    if number in placement.layers or number == placement.output:
+        cost = overhead(device, settings.backend)
+        if cost.value:
+            parts.append(Part(PartKind.OVERHEAD, cost))
+
+    total = _sum(parts)
+    capacity = device.memory.value
+    free_value = None if total.value is None or capacity is None else capacity - total.value
+    wanted = margin(device)
+    free = Number(
+        free_value,
+        Unit.BYTES,
+        device.memory.source,
+        _FREE_FORMULA,
+        (
+            Input("capacity", capacity, Unit.BYTES),
+            Input("total", total.value, Unit.BYTES),
+            Input("tight below", wanted, Unit.BYTES),
+        ),
+        total.note if total.value is None else device.memory.note or _MARGIN_NOTE,
+    )
+    return DevicePlan(
+        device, tuple(parts), total, free, _device_verdict(parts, capacity, free_value, wanted)
+    )
+
+
+def _device_verdict(
+    parts: list[Part], capacity: int | None, free: int | None, wanted: int
+) -> Verdict:
+    if free is not None:
+        if free < 0:
+            return Verdict.DOES_NOT_FIT
+        return Verdict.TIGHT if free < wanted else Verdict.FITS
+    known = sum(part.bytes.value or 0 for part in parts)
+    return Verdict.DOES_NOT_FIT if capacity is not None and known > capacity else Verdict.UNKNOWN
+
+
+def _weights(number: int, table: WeightTable, placement: Placement, sizes: _Sizes) -> Number[int]:
+    tied = table.tied and number == placement.output and number != placement.host
+    return Number(
+        sizes.weights[number],
+        Unit.BYTES,
+        _FILE,
+        _WEIGHTS_FORMULA,
+        (
+            Input("layers", placement.layers.count(number)),
+            Input("output layer here", "yes" if number == placement.output else "no"),
+        ),
+        _TIED_NOTE if tied else "",
+    )
+
+
+def _add_known(
+    parts: list[Part],
+    number: int,
+    placement: Placement,
+    settings: Settings,
+    sizes: _Sizes,
+    size: CacheSize,
+) -> None:
+    assert sizes.cache is not None and sizes.state is not None and sizes.buffers is not None
+    if sizes.cache[number]:
+        cache = Number(
+            sizes.cache[number],
+            Unit.BYTES,
+            _CACHE,
+            _CACHE_FORMULA,
+            (
+                Input("context reserved", size.context, Unit.TOKENS),
+                Input("K type", settings.cache_k),
+                Input("V type", settings.cache_v),
+                *(Input(f"cells of {g.name}", g.cells) for g in size.groups),
+            ),
+        )
+        parts.append(Part(PartKind.CACHE, cache))
+    if sizes.state[number]:
+        state = Number(
+            sizes.state[number],
+            Unit.BYTES,
+            _CACHE,
+            _STATE_FORMULA,
+            (Input("slots", settings.slots),),
+        )
+        parts.append(Part(PartKind.STATE, state))
+    compute = sizes.buffers.compute[number]
+    if compute.value:
+        parts.append(Part(PartKind.COMPUTE, compute))
+    if number == placement.host:
+        parts.append(Part(PartKind.OUTPUT, sizes.buffers.output))
+
+
+def _unknown_cache(model: Model, settings: Settings) -> Number[int]:
+    facts = model.cache
+    inputs = []
+    if facts.low is not None:
+        inputs.append(Input("at least, f16", facts.low * settings.context, Unit.BYTES))
+    if facts.high is not None:
+        inputs.append(Input("at most, f16", facts.high * settings.context, Unit.BYTES))
+    note = facts.problem.message if facts.problem else "No rule covers this architecture."
+    return Number(None, Unit.BYTES, _UNKNOWN, "", tuple(inputs), note)
+
+
+def _unknown_compute() -> Number[int]:
+    return Number(
+        None, Unit.BYTES, _UNKNOWN, note="Work buffers follow the graph, which is not known."
+    )
+
+
+def _sum(parts: list[Part]) -> Number[int]:
+    missing = next((part for part in parts if part.bytes.value is None), None)
+    inputs = tuple(Input(part.kind.value, part.bytes.value, Unit.BYTES) for part in parts)
+    if missing is not None:
+        return Number(None, Unit.BYTES, _SUM, _TOTAL_FORMULA, inputs, missing.bytes.note)
+    value = sum(part.bytes.value or 0 for part in parts)
+    return Number(value, Unit.BYTES, _SUM, _TOTAL_FORMULA, inputs)
+
+
+def _judge(
+    model: Model, placement: Placement, devices: tuple[DevicePlan, ...]
+) -> tuple[Verdict, str]:
+    """The worst device decides. A host of unknown size counts only where layers lie on it."""
+    judged = [
+        plan
+        for number, plan in enumerate(devices)
+        if number != placement.host or number in placement.layers or plan.device.memory.known
+    ]
+    over = [plan for plan in judged if plan.verdict is Verdict.DOES_NOT_FIT]
+    if over:
+        return Verdict.DOES_NOT_FIT, "; ".join(_too_much(plan) for plan in over)
+    unknown = [plan for plan in judged if plan.verdict is Verdict.UNKNOWN]
+    if unknown:
+        plan = unknown[0]
+        if plan.total.value is None:
+            return Verdict.UNKNOWN, plan.total.note
+        return Verdict.UNKNOWN, f"the memory of {plan.device.name} is not known"
+    tight = [plan for plan in judged if plan.verdict is Verdict.TIGHT]
+    if tight:
+        return Verdict.TIGHT, "; ".join(
+            f"only {format_bytes(plan.free.value or 0)} free on {plan.device.name}"
+            for plan in tight
+        )
+    least = min(judged, key=lambda plan: plan.free.value or 0)
+    return Verdict.FITS, f"{format_bytes(least.free.value or 0)} free on {least.device.name}"
+
+
+def _too_much(plan: DevicePlan) -> str:
+    if plan.free.value is not None:
+        return f"{format_bytes(-plan.free.value)} too much on {plan.device.name}"
+    known = sum(part.bytes.value or 0 for part in plan.parts)
+    over = known - (plan.device.memory.value or 0)
+    return f"at least {format_bytes(over)} too much on {plan.device.name}"
+
+
+def _totals(
+    model: Model,
+    settings: Settings,
+    size: CacheSize | None,
+    sizes: _Sizes,
+    devices: tuple[DevicePlan, ...],
+    verdict: Verdict,
+) -> MemoryPlan:
+    def number(value: int | None, source: Source, formula: str = "") -> Number[int]:
+        note = "" if value is not None else "No rule covers this architecture."
+        return Number(value, Unit.BYTES, source, formula, (), note)
+
+    parts = [part for plan in devices for part in plan.parts]
+    if size is None or sizes.buffers is None:
+        cache = k = v = state = per_token = compute = output = None
+    else:
+        k, v, state = size.k_bytes, size.v_bytes, size.state_bytes
+        cache = k + v
+        per_token = bytes_per_token(model.cache, settings.cache_k, settings.cache_v)
+        compute = sum(n.value or 0 for n in sizes.buffers.compute)
+        output = sizes.buffers.output.value
+    source = _CACHE if size else _UNKNOWN
+    buffer_source = sizes.buffers.output.source if sizes.buffers else _UNKNOWN
+    compute_source = sizes.buffers.compute[0].source if sizes.buffers else _UNKNOWN
+    return MemoryPlan(
+        cache=number(cache, source, "K + V"),
+        cache_k=number(k, source),
+        cache_v=number(v, source),
+        cache_per_token=Number(
+            per_token,
+            Unit.BYTES_PER_TOKEN,
+            source,
+            "bytes of a K row + bytes of a V row, over the layers that keep them",
+            (Input("K type", settings.cache_k), Input("V type", settings.cache_v)),
+        ),
+        state=number(state, source, _STATE_FORMULA),
+        compute=number(compute, compute_source, "sum over the devices"),
+        output=number(output, buffer_source),
+        total=_sum(parts),
+        devices=devices,
+        verdict=verdict,
+    )
+
+
+__all__ = ["cache_settings", "margin", "memory"]

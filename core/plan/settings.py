@@ -1,0 +1,188 @@
+"""The choice with every default filled in, as the engine would run it."""
+
+from __future__ import annotations
+
+from core.machine.machine import Backend, DeviceKind, Machine
+from core.model.cache_size import BLOCKS, padded_context
+from core.model.model import Model
+from core.plan.choice import Choice, Engine, FlashAttention
+from core.plan.engines import RULES
+from core.plan.plan import Settings
+from core.problems import Problem, Severity
+
+DEFAULT_CONTEXT = 16_384
+UNPACKED = ("f32", "f16", "bf16")  # cache types whose rows need no rotation and no flash attention
+
+
+def default_context(model: Model) -> int:
+    """Tokens where nobody chose: 16,384, or what the model was trained for if that is less."""
+    trained = model.shape.context_length
+    return min(DEFAULT_CONTEXT, trained) if trained else DEFAULT_CONTEXT
+
+
+def used_gpus(machine: Machine, backend: str | None) -> tuple[int, ...]:
+    """The GPUs that an engine takes by itself, by their place among the machine's devices.
+
+    All discrete ones; else the one beside the RAM (llama.cpp leaves an integrated GPU out where
+    there is another). None on the cpu backend.
+    """
+    if backend == Backend.CPU:
+        return ()
+    gpus = [n for n, device in enumerate(machine.devices) if device.kind is DeviceKind.GPU]
+    discrete = [n for n in gpus if not machine.devices[n].unified]
+    return tuple(discrete or gpus[:1])
+
+
+def layer_count(model: Model) -> int:
+    """Layers as -ngl counts them: the trunk, the draft blocks, and the output as one more."""
+    return model.shape.layers + model.shape.draft_layers + 1
+
+
+def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tuple[Problem, ...]]:
+    """Every option as the engine resolves it, and what is illegal or worth a word about it."""
+    rules = RULES[choice.engine]
+    facts = model.cache
+    problems: list[Problem] = []
+
+    slots, unified = _slots(choice)
+    requested = max(1, choice.context or default_context(model))
+    total = requested * slots if rules.per_request else requested
+    context, _ = padded_context(total, slots, unified)
+    batch = max(1, min(total, choice.batch or rules.batch))
+    ubatch = max(1, min(batch, choice.ubatch or min(rules.ubatch, batch)))
+    depth = requested if choice.depth is None else choice.depth
+    if depth > context:
+        problems.append(_beyond(depth, context))
+        depth = context
+
+    gpus = used_gpus(machine, choice.backend)
+    backend = Backend.CPU.value
+    if gpus:
+        backend = choice.backend or machine.devices[gpus[0]].backend.value
+    if choice.backend not in (None, Backend.CPU) and not gpus:
+        problems.append(
+            Problem(
+                "no-gpu",
+                f"{machine.name} has no GPU for the {choice.backend} backend; "
+                "everything is planned in RAM.",
+                Severity.WARNING,
+                "Choose another machine, or the cpu backend.",
+            )
+        )
+    layers = layer_count(model)
+    wanted = layers if choice.gpu_layers == "all" else max(0, choice.gpu_layers)
+    gpu_layers = min(wanted, layers) if gpus else 0
+
+    flash = choice.flash_attention is not FlashAttention.OFF and facts.flash_attention
+    problems.extend(_illegal(model, choice, flash))
+    trained = model.shape.context_length
+    per_sequence = context if unified else context // slots
+    if trained and min(per_sequence, requested) > trained:
+        problems.append(
+            Problem(
+                "beyond-training",
+                f"{requested:,} tokens are more than the {trained:,} that the model was trained "
+                "for.",
+                Severity.NOTE,
+                "Output past the trained context is poor without a rope scaling of its own.",
+            )
+        )
+    settings = Settings(
+        requested_context=requested,
+        context=context,
+        depth=depth,
+        cache_k=choice.cache_k,
+        cache_v=choice.cache_v,
+        flash_attention=flash,
+        ubatch=ubatch,
+        batch=batch,
+        slots=slots,
+        unified_cache=unified,
+        swa_full=choice.swa_full or rules.full_windows,
+        engine=choice.engine.value,
+        requantize=choice.requantize,
+        gpu_layers=gpu_layers,
+        cpu_moe=max(0, choice.cpu_moe) if gpus else 0,
+        backend=backend,
+    )
+    return settings, tuple(problems)
+
+
+def _slots(choice: Choice) -> tuple[int, bool]:
+    """Slots, and whether they share one pool.
+
+    llama-server takes four that share; naming a number makes it split the context instead.
+    """
+    rules = RULES[choice.engine]
+    slots = rules.slots if choice.slots is None else max(1, choice.slots)
+    if choice.unified_cache is not None:
+        return slots, choice.unified_cache
+    return slots, rules.unified and not (rules.split_by_slots and choice.slots is not None)
+
+
+def _beyond(depth: int, context: int) -> Problem:
+    return Problem(
+        "depth",
+        f"A depth of {depth:,} tokens is beyond the context of {context:,}; "
+        "speeds are those at its end.",
+        Severity.WARNING,
+        "Reserve a larger context, or choose a smaller depth.",
+    )
+
+
+def _illegal(model: Model, choice: Choice, flash: bool) -> list[Problem]:
+    """Combinations that the engine refuses, said before it does."""
+    problems = []
+    quantized_v = choice.cache_v not in UNPACKED
+    if quantized_v and not flash:
+        why = (
+            "flash attention is off"
+            if choice.flash_attention is FlashAttention.OFF
+            else f"{model.architecture} runs without flash attention"
+        )
+        problems.append(
+            Problem(
+                "illegal",
+                f"A {choice.cache_v} V cache needs flash attention, and {why}: "
+                f"{choice.engine.value} refuses to start.",
+                advice="Turn flash attention on, or keep V at f16.",
+            )
+        )
+    if choice.engine is Engine.OLLAMA and choice.cache_k not in UNPACKED and not flash:
+        problems.append(
+            Problem(
+                "illegal",
+                f"Ollama ignores OLLAMA_KV_CACHE_TYPE={choice.cache_k} without flash attention.",
+                advice="Set OLLAMA_FLASH_ATTENTION=1.",
+            )
+        )
+    if model.cache.same_types and choice.cache_k != choice.cache_v:
+        problems.append(
+            Problem(
+                "illegal",
+                f"{model.architecture} keeps one latent row for K and V: the types must be equal, "
+                f"not {choice.cache_k} and {choice.cache_v}.",
+                advice="Choose the same type for K and V.",
+            )
+        )
+    problems.extend(_indivisible(model, choice))
+    return problems
+
+
+def _indivisible(model: Model, choice: Choice) -> list[Problem]:
+    for group in model.cache.groups:
+        for side, kind, head in (
+            ("K", choice.cache_k, group.k_head),
+            ("V", choice.cache_v, group.v_head),
+        ):
+            block = BLOCKS[kind][0]
+            if head and head % block:
+                return [
+                    Problem(
+                        "illegal",
+                        f"Heads of {head} values cannot be cut into {kind} blocks of {block}: "
+                        f"the engine refuses this type for {side}.",
+                        advice="Keep f16 for this model.",
+                    )
+                ]
+    return []
