@@ -296,8 +296,10 @@ def _chooser(subject: Subject, recipe: str, imatrix: bool) -> Callable[[Row], st
         count = subject.values if counter is Group.VALUE else subject.blocks
         if subject.experts > 1 and not low and group in (Group.UP, Group.GATE, Group.DOWN):
             index = _named_layer(row, subject)
-        at = At(index, count, subject, imatrix)
-        wanted = next((name for when, name in table.get(recipe, ()) if when(at)), base)
+        wanted = base
+        if cases := table.get(recipe):
+            at = At(index, count, subject, imatrix)
+            wanted = next((name for when, name in cases if when(at)), base)
         if counter is Group.VALUE and not low:
             if subject.large and wanted in ("Q3_K", "Q4_K"):
                 wanted = "Q5_K"

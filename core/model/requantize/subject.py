@@ -100,7 +100,8 @@ _FLOATS = frozenset({"F32", "F16", "BF16"})
 # llama-quantize has no way from these to a float.
 _NOT_CONVERTIBLE = frozenset({"I8", "I16", "I32", "I64", "F64"})
 
-_BLOCK = re.compile(r"blk\.(\d+)")
+# Nine digits are more layers than any model has, and stay within what a name can be asked for.
+_BLOCK = re.compile(r"blk\.([0-9]{1,9})")
 
 
 @dataclass(frozen=True, slots=True)
