@@ -256,7 +256,7 @@ class _Busy:
     def __init__(self, psutil: object) -> None:
         self._psutil = psutil
         self._times = self._now()
-        self._own, self._clock = time.process_time(), time.perf_counter()
+        self._own = time.process_time()
 
     def share(self) -> float | None:
         """0..1 since the start; what this process used itself is left out."""

@@ -47,7 +47,8 @@ def row(id: str) -> Row:
     for each in all_rows():
         if each.id == id:
             return each
-    close = get_close_matches(id, [r.id for r in all_rows()], n=3, cutoff=0.5)
+    close = [each.id for each in search(id.replace("-", " "))[:3]]
+    close = close or get_close_matches(id, [each.id for each in all_rows()], n=3)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     raise LookupError(f"the catalogue has no machine {id!r}{hint}")
 

@@ -50,7 +50,8 @@ def call_within(seconds: float, name: str, function: Callable[[], T]) -> T:
 
 
 def output_of(command: Sequence[str], seconds: float = 5.0) -> str | None:
-    """Standard output of a command, or None if it is missing, fails or takes too long."""
+    """What a command printed, whatever its exit status (sysctl fails for one unknown name among
+    many), or None if it is missing or takes too long."""
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NO_WINDOW
@@ -60,7 +61,7 @@ def output_of(command: Sequence[str], seconds: float = 5.0) -> str | None:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=seconds,
-            check=True,
+            check=False,
             creationflags=flags,
         )
     except (OSError, subprocess.SubprocessError):
