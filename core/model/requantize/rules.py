@@ -58,6 +58,10 @@ _UNQUANTIZED = frozenset({"F32", "F16", "BF16"})
 _LOW = frozenset({"IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M"})
 
 
+class RefusedError(Exception):
+    """llama-quantize itself stops on this model and recipe; the message says why."""
+
+
 class At(NamedTuple):
     """Where a tensor stands: the ``nth`` (from 0) of ``total`` of its kind."""
 
@@ -103,6 +107,8 @@ def _more_bits(at: At) -> bool:
 
 def _grouped(at: At) -> bool:
     """At least four query heads share a value head, so the value matrix is small."""
+    if at.subject.grouping is None:
+        raise RefusedError("llama-quantize asks for attention heads, of which the header has none")
     return at.subject.grouping >= 4
 
 
@@ -217,10 +223,6 @@ _FALLBACK = {
 _IMATRIX_TYPES = frozenset({"IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS"})
 
 
-class RefusedError(Exception):
-    """llama-quantize itself stops on this model and recipe; the message says why."""
-
-
 @dataclass(frozen=True, slots=True)
 class Selection:
     """A recipe applied to a model: a type for every tensor, in the file's order.
@@ -241,6 +243,11 @@ def choose_types(subject: Subject, recipe: str, imatrix: bool = False) -> Select
     Raises KeyError for a name that is not in ``BASE``, RefusedError where llama-quantize stops.
     """
     base = BASE[recipe]
+    if not subject.blocks and subject.architecture != "clip":
+        raise RefusedError(
+            f"the header lacks {subject.architecture or '(architecture)'}.block_count, without"
+            " which llama-quantize does not open a model"
+        )
     if subject.not_convertible is not None:
         raise RefusedError(
             f"{subject.not_convertible} holds integers or 64-bit floats, which llama-quantize"

@@ -122,14 +122,15 @@ class Subject:
     """All that recipes ask about a model.
 
     ``blocks`` counts draft blocks too. ``grouping`` is query heads per KV head in layer 0, rounded
-    down, and 0 where that layer has no attention. ``large`` marks the models that llama.cpp itself
-    classes as 70B. ``values`` counts the tensors of ``VALUE_LIKE``. ``kept`` has an entry per
-    tensor of the file: the type it keeps in every recipe, or None where ``rows`` has it.
+    down; 0 where that layer has no attention, None where there is no layer (a projector).
+    ``large`` marks the models that llama.cpp itself classes as 70B. ``values`` counts the tensors
+    of ``VALUE_LIKE``. ``kept`` has an entry per tensor of the file: the type it keeps in every
+    recipe, or None where ``rows`` has it.
     """
 
     architecture: str
     blocks: int
-    grouping: int
+    grouping: int | None
     experts: int
     large: bool
     tied: bool
@@ -171,7 +172,7 @@ def subject_from(metadata: Mapping[str, Value], tensors: Sequence[Tensor]) -> Su
     return Subject(
         architecture=architecture,
         blocks=blocks,
-        grouping=heads // kv_heads if kv_heads else 0,
+        grouping=(heads // kv_heads if kv_heads else 0) if blocks else None,
         experts=experts,
         large=_classed_as_70b(architecture, blocks, heads, kv_heads, experts),
         tied=Group.OUTPUT not in groups,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from core.gguf.header import Tensor, Value
+from core.gguf.header import Array, Tensor, Value, ValueType
 from core.gguf.types import BY_NAME
 from core.model.requantize.rules import BASE, RefusedError, choose_types
 from core.model.requantize.subject import Subject, subject_from
@@ -296,7 +296,35 @@ def test_a_file_of_integers_is_refused_as_no_conversion_exists() -> None:
         _types(model, "Q4_K_M")
 
 
-def test_an_empty_table_and_missing_keys_are_no_error() -> None:
-    assert choose_types(subject_from({}, []), "Q4_K_M").types == ()
+def test_a_model_without_a_number_of_layers_is_refused_as_llama_quantize_refuses_it() -> None:
     lone = [_tensor("blk.3.attn_v.weight", 4096, 64)]
-    assert choose_types(subject_from({}, lone), "Q2_K").types == ("Q3_K",)
+    with pytest.raises(RefusedError, match=r"lacks llama\.block_count"):
+        choose_types(subject_from({"general.architecture": "llama"}, lone), "Q2_K")
+    with pytest.raises(RefusedError, match="block_count"):
+        choose_types(subject_from({}, []), "Q4_K_M")
+
+
+def test_a_projector_has_no_layers_of_its_own_and_no_heads_to_ask_for() -> None:
+    tower = [_tensor("v.blk.0.attn_v.weight", 1024, 1024), _tensor("mm.0.weight", 1024, 4096)]
+    subject = subject_from({"general.architecture": "clip"}, tower)
+    assert choose_types(subject, "Q8_0").types == ("Q8_0", "Q8_0")
+    with pytest.raises(RefusedError, match="attention heads"):
+        choose_types(subject, "Q2_K")
+
+
+def test_a_head_count_by_layer_counts_by_its_first_layer() -> None:
+    heads = Array(ValueType.INT32, 4, 0, 0, (0, 8, 8, 8))
+    metadata, tensors = _llama(4, ["attn_v"])
+    metadata["llama.attention.head_count_kv"] = heads
+    assert _types((metadata, tensors), "Q2_K")["blk.1.attn_v.weight"] == "Q3_K"
+
+
+@pytest.mark.parametrize("value", ["32", True, 2.5, None])
+def test_a_count_of_the_wrong_type_counts_as_absent(value: Value | None) -> None:
+    metadata, tensors = _llama(8, ["attn_v"])
+    if value is None:
+        del metadata["llama.attention.head_count_kv"]
+    else:
+        metadata["llama.attention.head_count_kv"] = value
+    # Without a count of KV heads there are as many as query heads.
+    assert _types((metadata, tensors), "Q2_K")["blk.1.attn_v.weight"] == "Q3_K"
