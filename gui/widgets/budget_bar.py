@@ -35,10 +35,18 @@ def rest(plan: DevicePlan, units: UnitSystem) -> str:
     """What is left or too much: "0.9 GiB free", "1.1 GiB too much"; or that nobody can tell."""
     free = plan.free.value
     if free is None:
+        over = used(plan) - (plan.device.memory.value or 0)
+        if plan.device.memory.known and over > 0:
+            return f"at least {format_bytes(over, units)} too much"
         return "what is left is not known"
     if free < 0:
         return f"{format_bytes(-free, units)} too much"
     return f"{format_bytes(free, units)} free"
+
+
+def used(plan: DevicePlan) -> int:
+    """Bytes of the parts that are known."""
+    return sum(part.bytes.value or 0 for part in plan.parts)
 
 
 class BudgetBar(QProgressBar):
@@ -97,7 +105,7 @@ class BudgetBar(QProgressBar):
     def capacity_edge(self) -> int | None:
         """Where the capacity mark stands, in pixels; None where everything fits or is not known."""
         capacity = self._plan.device.memory.value if self._plan else None
-        if capacity is None or self._used() <= capacity:
+        if self._plan is None or capacity is None or used(self._plan) <= capacity:
             return None
         return round(capacity * self._scale())
 
@@ -117,7 +125,7 @@ class BudgetBar(QProgressBar):
                 theme.fill(painter, area, c.tone(part.kind), c.base)
         frame = QPen(QColor(c.muted), 1)
         if any(part.bytes.value is None for part in self._plan.parts):
-            left = round(self._used() * self._scale())
+            left = round(used(self._plan) * self._scale())
             painter.fillRect(
                 QRect(left, box.top(), box.right() - left, box.height()),
                 QBrush(QColor(c.muted), Qt.BrushStyle.Dense7Pattern),
@@ -155,14 +163,12 @@ class BudgetBar(QProgressBar):
                     return theme.colors().parts[part.kind].word, part.bytes
         return "free" if edge is None else "too much", self._plan.free
 
-    def _used(self) -> int:
-        return sum(part.bytes.value or 0 for part in self._plan.parts) if self._plan else 0
-
     def _scale(self) -> float:
         """Pixels per byte: the bar is as wide as the capacity, or as what lies on the device."""
-        capacity = self._plan.device.memory.value if self._plan else None
-        used = self._used()
-        unknown = self._plan is not None and any(p.bytes.value is None for p in self._plan.parts)
+        if self._plan is None:
+            return 0.0
+        capacity, known = self._plan.device.memory.value, used(self._plan)
+        unknown = any(part.bytes.value is None for part in self._plan.parts)
         # Without a capacity, what is known fills the bar; an unknown part leaves a quarter open.
-        whole = max(capacity or 0, round(used * 4 / 3) if unknown and not capacity else used)
+        whole = max(capacity or 0, known * 4 // 3 if unknown and not capacity else known)
         return self.width() / whole if whole else 0.0

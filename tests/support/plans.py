@@ -248,7 +248,7 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
             verdict=verdict,
         ),
         speed=SpeedPlan(
-            bytes_per_token=Number(chosen.bytes, Unit.BYTES_PER_TOKEN, FILE, note=rule),
+            bytes_per_token=Number(chosen.bytes, Unit.BYTES, FILE, note=rule),
             ceiling=Number(
                 chosen.tok_s,
                 Unit.TOKENS_PER_SECOND,

@@ -24,11 +24,11 @@ from PySide6.QtWidgets import (
 
 from core.machine import catalogue
 from core.machine.machine import Machine
-from core.provenance import Rank, format_value
+from core.provenance import format_value
 from core.units import UnitSystem, format_bandwidth
 from gui.document import Document
+from gui.panels.plan.bandwidth import BandwidthLabel, trust
 from gui.panels.plan.own_machine import OwnMachineDialog
-from gui.widgets.fact_label import FactLabel
 from gui.widgets.quiet_wheel import QuietWheel
 
 _MOST_FOUND = 60
@@ -73,7 +73,7 @@ class MachinePicker(QWidget):
         self.completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
         self.completer.setMaxVisibleItems(12)
         self.box.setCompleter(self.completer)
-        self.bandwidth = FactLabel("Bandwidth")
+        self.bandwidth = BandwidthLabel()
         self.measure = QPushButton("Measure")
         self.measure.setToolTip("Time the memory of this computer; takes a few seconds")
         self.measure.clicked.connect(self.measure_asked)
@@ -107,16 +107,12 @@ class MachinePicker(QWidget):
             self.box.insertSeparator(len(lines) - 1)
             self.box.setCurrentIndex(at)
         self._edit.setCursorPosition(0)
-        first = machine.devices[0]
-        self.bandwidth.set_name(f"Bandwidth of {first.name}")
-        self.bandwidth.set_number(first.bandwidth, units)
+        self.bandwidth.show_device(machine.devices[0], units)
         self.bandwidth.setVisible(len(machine.devices) == 1)
         host = machine.host
-        self.measure.setVisible(
-            machine.id == "this"
-            and host is not None
-            and host.bandwidth.source.rank is not Rank.MEASURED
-        )
+        said = trust(host.bandwidth) if host else ""
+        self.measure.setVisible(machine.id == "this" and host is not None and said != "measured")
+        self.measure.setText("Measure again" if said.startswith("measured") else "Measure")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Going to the box selects its text, so that typing searches at once; leaving it without

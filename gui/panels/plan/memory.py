@@ -10,8 +10,9 @@ from core.plan.plan import DevicePlan, PartKind, Plan, Verdict
 from core.provenance import Number
 from core.units import UnitSystem, format_bytes
 from gui import theme
+from gui.panels.plan.bandwidth import BandwidthLabel
 from gui.panels.plan.rounding import Scale, scale_for, shares
-from gui.widgets.budget_bar import BudgetBar
+from gui.widgets.budget_bar import BudgetBar, rest
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.text import Style, Text
@@ -58,7 +59,7 @@ class MemorySection(QWidget):
         decides = deciding(plan)
         self.headline.show_device(decides, units, f"on {decides.device.name}" if several else "")
         self.verdict.set_verdict(plan.verdict)
-        self.reason.set_text(_reason(plan, decides, units))
+        self.reason.set_text(reason(plan, units))
         while len(self.devices) > len(plan.memory.devices):
             block = self.devices.pop()
             self._blocks.removeWidget(block)
@@ -78,7 +79,7 @@ class DeviceBlock(QWidget):
         super().__init__(parent)
         self._name = Text(style=Style.STRONG)
         self._amount = _Amount(Style.BODY)
-        self._bandwidth = FactLabel()
+        self._bandwidth = BandwidthLabel()
         self._verdict = MarkLabel(Style.BODY)
         self.bar = BudgetBar()
         self._title = Wrap(last_right=True)
@@ -103,8 +104,7 @@ class DeviceBlock(QWidget):
         if named:
             self._name.set_text(plan.device.name)
             self._amount.show_device(plan, units, "")
-            self._bandwidth.set_name(f"Bandwidth of {plan.device.name}")
-            self._bandwidth.set_number(plan.device.bandwidth, units)
+            self._bandwidth.show_device(plan.device, units)
             self._verdict.set_verdict(plan.verdict)
         self.bar.set_plan(plan, units)
         # What is nothing is not listed; what is not known is.
@@ -229,13 +229,18 @@ def _words(size: int | None, steps: int | None, scale: Scale) -> str:
     return scale.words(abs(steps), nonzero=size != 0)
 
 
-def _reason(plan: Plan, decides: DevicePlan, units: UnitSystem) -> str:
+def reason(plan: Plan, units: UnitSystem) -> str:
+    """Why the verdict is what it is, in the units on the screen."""
+    wanted = plan.verdict
+    if wanted is not Verdict.UNKNOWN:
+        devices = [d for d in plan.memory.devices if d.verdict is wanted]
+        if wanted is Verdict.FITS:
+            devices = [deciding(plan)]
+        only = "only " if wanted is Verdict.TIGHT else ""
+        return "; ".join(f"{only}{rest(d, units)} on {d.device.name}" for d in devices)
     words = [plan.reason]
-    free = decides.free.value
-    if free is not None and free < 0:
-        words.insert(0, f"{format_bytes(-free, units)} too much.")
     cache, context = plan.model.cache, plan.settings.context
-    if not cache.known and cache.low is not None and cache.high is not None:
+    if cache.low is not None and cache.high is not None:
         low, high = (format_bytes(rate * context, units) for rate in (cache.low, cache.high))
         words.append(f"An f16 cache would take between {low} and {high}.")
     return " ".join(words)

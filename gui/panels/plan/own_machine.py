@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QLineEdit, QWidget
+from collections.abc import Callable
+from typing import TypeVar
 
-from core import machine as core_machine
-from core.machine.machine import Machine
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QLabel,
+    QLineEdit,
+    QWidget,
+)
+
+from core.machine import Backend, Machine, combine, custom
 from core.provenance import Number, format_value
 from core.units import UnitSystem, parse_bandwidth, parse_bytes
 from gui import theme
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.text import Style, Text
+
+_CARD, _UNIFIED, _RAM = "Graphics card", "One memory for all", "RAM only"
+_BACKENDS = tuple(backend for backend in Backend if backend is not Backend.CPU)
+V = TypeVar("V", int, float)
 
 
 class OwnMachineDialog(QDialog):
@@ -23,54 +37,107 @@ class OwnMachineDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("Type your own machine")
         self._units = units
-        device = start.devices[0]
-        self.memory = QLineEdit(_words(device.memory, units))
-        self.memory.setPlaceholderText("24 GiB")
-        self.bandwidth = QLineEdit(_words(device.bandwidth, units))
-        self.bandwidth.setPlaceholderText("936 GB/s")
+        self._start = start
+        first = start.devices[0]
+        self.kind = QComboBox()
+        self.kind.addItems([_CARD, _UNIFIED, _RAM])
+        self.kind.setCurrentText(_RAM if not start.gpus else _UNIFIED if first.unified else _CARD)
+        self.backend = QComboBox()
+        self.backend.addItems([backend.value for backend in _BACKENDS])
+        self.backend.setCurrentText(first.backend.value)
+        self.memory = _edit(first.memory, units, "24 GiB")
+        self.bandwidth = _edit(first.bandwidth, units, "936 GB/s")
+        host = start.host if start.gpus else None
+        self.ram = _edit(host.memory if host else None, units, "64 GiB")
+        self.ram_bandwidth = _edit(host.bandwidth if host else None, units, "51.2 GB/s")
         self.problem = MarkLabel(Style.BODY)
         self.problem.hide()
         self.buttons = QDialogButtonBox(
             QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
         )
-        self.buttons.accepted.connect(self._make)
+        self.buttons.accepted.connect(self._accept)
         self.buttons.rejected.connect(self.reject)
-        form = QFormLayout(self)
-        form.addRow(_buddy("&Memory", self.memory), self.memory)
-        form.addRow(_buddy("&Bandwidth", self.bandwidth), self.bandwidth)
-        hint = "RAM: MT/s × 8 bytes × channels. Graphics cards: the maker's data sheet."
-        form.addRow(Text(hint, Style.MUTED))
-        form.addRow(self.problem)
-        form.addRow(self.buttons)
-
-    def _make(self) -> None:
-        for edit, parse in (
-            (self.memory, lambda text: parse_bytes(text, self._units.value)),
-            (self.bandwidth, parse_bandwidth),
+        self._form = QFormLayout(self)
+        for text, control in (
+            ("&Kind", self.kind),
+            ("&Memory", self.memory),
+            ("&Bandwidth", self.bandwidth),
+            ("B&ackend", self.backend),
+            ("&RAM beside it", self.ram),
+            ("RAM band&width", self.ram_bandwidth),
         ):
-            try:
-                value = parse(edit.text())
-                if value <= 0:
-                    raise ValueError(f"{edit.text()!r} is not more than nothing")
-            except ValueError as error:
-                self._say(str(error))
-                edit.setFocus()
-                edit.selectAll()
-                return
-        memory = parse_bytes(self.memory.text(), self._units.value)
-        self.made.emit(core_machine.custom(memory, parse_bandwidth(self.bandwidth.text())))
+            label = QLabel(text)
+            label.setBuddy(control)
+            control.setAccessibleName(text.replace("&", ""))
+            self._form.addRow(label, control)
+        hint = "RAM reads MT/s × 8 bytes × channels; for cards see the maker's data sheet."
+        self._form.addRow(Text(hint, Style.MUTED))
+        self._form.addRow(self.problem)
+        self._form.addRow(self.buttons)
+        self.kind.currentTextChanged.connect(self._show_fields)
+        self._show_fields(self.kind.currentText())
+
+    def _show_fields(self, kind: str) -> None:
+        self._form.setRowVisible(self.backend, kind != _RAM)
+        for edit in (self.ram, self.ram_bandwidth):
+            self._form.setRowVisible(edit, kind == _CARD)
+
+    def _accept(self) -> None:
+        try:
+            machine = self._machine()
+        except ValueError as error:
+            words = str(error)
+            self.problem.set_mark(lambda c: theme.Mark(c.bad, "error", words))
+            self.problem.show()
+            return
+        self.made.emit(machine)
         self.accept()
 
-    def _say(self, words: str) -> None:
-        self.problem.set_mark(lambda c: theme.Mark(c.bad, "error", words))
-        self.problem.show()
+    def _machine(self) -> Machine:
+        """What the fields say. Raises ValueError with a sentence."""
+        memory = self._read(self.memory, lambda text: parse_bytes(text, self._units.value))
+        bandwidth = self._read(self.bandwidth, parse_bandwidth) if self.bandwidth.text() else None
+        kind = self.kind.currentText()
+        if kind == _RAM:
+            return custom(memory, bandwidth, gpu=False)
+        machine = custom(
+            memory,
+            bandwidth,
+            name=self._name(),
+            backend=Backend(self.backend.currentText()),
+            unified=kind == _UNIFIED,
+        )
+        if kind == _UNIFIED or not self.ram.text():
+            return machine
+        ram = self._read(self.ram, lambda text: parse_bytes(text, self._units.value))
+        speed = None
+        if self.ram_bandwidth.text():
+            speed = self._read(self.ram_bandwidth, parse_bandwidth)
+        return combine(machine, custom(ram, speed, gpu=False))
+
+    def _name(self) -> str:
+        """A card whose figures were left alone is still that card."""
+        first = self._start.devices[0]
+        same = (
+            self.memory.text() == _words(first.memory, self._units)
+            and self.bandwidth.text() == _words(first.bandwidth, self._units)
+            and bool(self._start.gpus)
+        )
+        return first.name if same else ""
+
+    def _read(self, edit: QLineEdit, parse: Callable[[str], V]) -> V:
+        try:
+            return parse(edit.text())
+        except ValueError:
+            edit.setFocus()
+            edit.selectAll()
+            raise
 
 
-def _buddy(text: str, edit: QLineEdit) -> QLabel:
-    label = QLabel(text)
-    label.setBuddy(edit)
-    edit.setAccessibleName(text.replace("&", ""))
-    return label
+def _edit(number: Number[int] | Number[float] | None, units: UnitSystem, example: str) -> QLineEdit:
+    edit = QLineEdit("" if number is None else _words(number, units))
+    edit.setPlaceholderText(example)
+    return edit
 
 
 def _words(number: Number[int] | Number[float], units: UnitSystem) -> str:

@@ -23,6 +23,7 @@ class SpeedSection(QWidget):
         self.at_depth = FactLabel("Ceiling at the chosen depth", style=Style.HEADLINE)
         self._where = Text(style=Style.MUTED)
         self._reads = Text("reads", Style.MUTED)
+        self._each = Text("a token", Style.MUTED)
         self.bytes = FactLabel("Bytes read for one token")
         self.plot = CeilingPlot()
         top = Wrap(last_right=True)
@@ -30,7 +31,7 @@ class SpeedSection(QWidget):
             [
                 _together(Style.HEADLINE, self.at_start, self._arrow, self.at_depth),
                 self._where,
-                _together(Style.BODY, self._reads, self.bytes),
+                _together(Style.BODY, self._reads, self.bytes, self._each),
             ]
         )
         column = QVBoxLayout(self)

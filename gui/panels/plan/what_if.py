@@ -94,7 +94,7 @@ class WhatIfSection(QWidget):
         self._show_offload(plan)
         words = "\n".join(
             " ".join(w for w in (f"{p.severity.capitalize()}: {p.message}", p.advice) if w)
-            for p in dict.fromkeys((*plan.weights.problems, *plan.problems))
+            for p in plan.problems
         )
         self.notes.set_text(words)
         self.notes.setVisible(bool(words))

@@ -1,0 +1,41 @@
+"""A bandwidth with the rank of its source beside it."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from core.machine.machine import Device
+from core.provenance import Number, Rank
+from core.units import UnitSystem
+from gui.widgets.fact_label import FactLabel
+from gui.widgets.text import Style, Text
+
+
+def trust(bandwidth: Number[float]) -> str:
+    """How far to trust it, in a word or two; empty where it is not known."""
+    if not bandwidth.known:
+        return ""
+    # The note of a measurement says why it is doubtful.
+    doubtful = bandwidth.source.rank is Rank.MEASURED and bandwidth.note
+    return "measured, unreliable" if doubtful else bandwidth.source.rank.value
+
+
+class BandwidthLabel(QWidget):
+    """The bandwidth of one device."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.fact = FactLabel()
+        self.rank = Text(style=Style.MUTED)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(self.fontMetrics().averageCharWidth())
+        row.addWidget(self.fact)
+        row.addWidget(self.rank)
+
+    def show_device(self, device: Device, units: UnitSystem) -> None:
+        """Show the bandwidth of this device."""
+        self.fact.set_name(f"Bandwidth of {device.name}")
+        known = device.bandwidth.known
+        self.fact.set_number(device.bandwidth, units, None if known else "bandwidth unknown")
+        self.rank.set_text(trust(device.bandwidth))
