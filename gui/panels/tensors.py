@@ -119,25 +119,25 @@ class TensorsPanel(QWidget):
             return
         total = self.table.total
         shown = self.table.rows
-        if not total:
-            self.view.set_placeholder("This file holds no tensors.")
-        elif not shown:
-            self.view.set_placeholder(
-                f"No tensor has “{self.filter.text().strip()}” in its name, type or role. "
-                "Esc in the filter shows all."
+        placeholder = "" if total else "This file holds no tensors."
+        if total and not shown:
+            words = display(self.filter.text().strip())
+            placeholder = (
+                f"No tensor has “{words}” in its name, type or role. Esc in the filter shows all."
             )
+        self.view.set_placeholder(placeholder)
         bound = "≥ " if facts.is_lower_bound(model) else ""
-        words = [f"{_tensors(total)}, {bound}{self._size(model.weights.bytes)}"]
+        parts = [f"{_tensors(total)}, {bound}{self._size(model.weights.bytes)}"]
         if len(shown) != total:
-            words.append(f"{len(shown):,} shown, {self._size(self.table.total_bytes(shown))}")
+            parts.append(f"{len(shown):,} shown, {self._size(self.table.total_bytes(shown))}")
         selected = self.view.selected_rows()
         if len(selected) > 1:
             size = self._size(self.table.total_bytes(selected))
-            words.append(f"{len(selected):,} selected, {size}")
+            parts.append(f"{len(selected):,} selected, {size}")
         if self.table.what_if is not None:
             tried = self.table.what_if
-            words.append(f"as {tried.label} {self._size(tried.bytes)}")
-        self.status.set_text("; ".join(words))
+            parts.append(f"as {tried.label} {self._size(tried.bytes)}")
+        self.status.set_text("; ".join(parts))
 
     def _size(self, count: int) -> str:
         return units.format_bytes(count, self._document.units)

@@ -119,7 +119,7 @@ class SheetView(QTableView):
     def set_placeholder(self, text: str) -> None:
         """What stands in place of rows where there are none."""
         self._placeholder = text
-        self.setAccessibleDescription(text if not self._sheet.rows else "")
+        self.setAccessibleDescription(text)
         self.viewport().update()
 
     def enter(self) -> None:

@@ -214,13 +214,13 @@ class MetadataPanel(QWidget):
             self.status.set_text("")
             return
         total, shown = self.table.total, len(self.table.rows)
-        if not total:
-            self.view.set_placeholder("This file holds no metadata.")
-        elif not shown:
-            self.view.set_placeholder(
-                f"“{self.filter.text().strip()}” is in no key and no value. Long arrays are "
-                "searched one by one: choose a key. Esc in the field shows all keys."
+        placeholder = "" if total else "This file holds no metadata."
+        if total and not shown:
+            placeholder = (
+                f"“{display(self.filter.text().strip())}” is in no key and no value. Long arrays "
+                "are searched one by one: choose a key. Esc in the field shows all keys."
             )
+        self.view.set_placeholder(placeholder)
         words = [_count_words(total)]
         if shown != total:
             words.append(f"{shown:,} shown")

@@ -297,7 +297,8 @@ class OverviewPanel(QScrollArea):
         if idle:
             words.append(f"Not read while writing: {', '.join(idle)}.")
         self._reads.set_words(" ".join(words))
-        self._reads.set_total(total, units, format_value(total.value, Unit.BYTES, units))
+        bound = "≥ " if facts.is_lower_bound(model) else ""
+        self._reads.set_total(total, units, bound + format_value(total.value, Unit.BYTES, units))
         self._read_bars.set_rows(rows, units)
 
 
