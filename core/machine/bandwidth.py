@@ -19,7 +19,7 @@ from pathlib import Path
 
 from core import units
 from core.machine.detect import ram
-from core.machine.detect.limits import text_of
+from core.machine.detect.limits import text_of, whole
 from core.machine.machine import unknown_bandwidth
 from core.provenance import Input, Number, Rank, Source, Unit
 
@@ -132,9 +132,9 @@ def last_level_cache(cpus: Path = Path("/sys/devices/system/cpu")) -> int | None
     """Bytes of all level 3 caches together, as Linux shows them; None where it does not."""
     sizes: dict[str, int] = {}
     for folder in cpus.glob("cpu[0-9]*/cache/index3"):
-        size = text_of(folder / "size")
-        if size.endswith("K") and size[:-1].isdigit():
-            sizes[text_of(folder / "shared_cpu_list")] = int(size[:-1]) * 1024
+        size = whole(text_of(folder / "size").removesuffix("K"))
+        if size is not None:
+            sizes[text_of(folder / "shared_cpu_list")] = size * 1024
     return sum(sizes.values()) or None
 
 

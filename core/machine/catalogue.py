@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from dataclasses import replace
 
 from core.machine.apple_limit import working_set
 from core.machine.machine import (
@@ -16,7 +16,7 @@ from core.machine.machine import (
 )
 from core.machine.matching import common_bandwidth, match
 from core.machine.rows import DISCRETE, MIB, Row, RowKind, all_rows
-from core.provenance import Number, Rank, Source, Unit
+from core.provenance import Number, Rank, Unit
 
 __all__ = ["Row", "RowKind", "all", "common_bandwidth", "machine", "match", "row", "search"]
 
@@ -47,6 +47,8 @@ def row(id: str) -> Row:
     for each in all_rows():
         if each.id == id:
             return each
+    from difflib import get_close_matches
+
     close = [each.id for each in search(id.replace("-", " "))[:3]]
     close = close or get_close_matches(id, [each.id for each in all_rows()], n=3)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
@@ -73,7 +75,7 @@ def machine(id: str) -> Machine:
     one unified device; a processor alone is a host.
     """
     each = row(id)
-    bandwidth = Number(each.bandwidth, Unit.BYTES_PER_SECOND, Source(each.rank, each.source))
+    bandwidth = Number(each.bandwidth, Unit.BYTES_PER_SECOND, each.provenance)
     backend = _backend(each)
     kind = DeviceKind.HOST if backend is Backend.CPU else DeviceKind.GPU
     unified = each.kind not in DISCRETE and kind is DeviceKind.GPU
@@ -108,15 +110,14 @@ def unknown_host() -> Device:
 
 def _memory(each: Row) -> Number[int]:
     if each.driver_mib is not None:
-        source = Source(Rank.REPORTED, f"what its driver reports; {each.source}")
+        source = replace(each.provenance, rank=Rank.REPORTED)
         return Number(each.driver_mib * MIB, Unit.BYTES, source)
     if each.fixed_memory:
-        source = Source(each.rank, each.source)
-        return Number(each.nominal_bytes, Unit.BYTES, source, note=_DRIVER_KEEPS)
+        return Number(each.nominal_bytes, Unit.BYTES, each.provenance, note=_DRIVER_KEEPS)
     notes = [_FITTED]
     if each.kind is RowKind.APU and each.vendor in ("AMD", "Intel"):
         notes.append(_SHARED_LIMIT)
-    source = Source(Rank.ASSUMED, f"the largest size offered; {each.source}")
+    source = replace(each.provenance, rank=Rank.ASSUMED)
     ram = Number(each.nominal_bytes, Unit.BYTES, source, note=" ".join(notes))
     return working_set(ram) if each.kind is RowKind.APPLE else ram
 
@@ -139,7 +140,7 @@ def _backend(each: Row) -> Backend:
 def _cores(each: Row) -> Number[int] | None:
     if each.gpu_cores is None:
         return None
-    return Number(each.gpu_cores, Unit.COUNT, Source(each.rank, each.source))
+    return Number(each.gpu_cores, Unit.COUNT, each.provenance)
 
 
 def _holds(each: Row, wanted: list[str]) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from importlib import resources
 
-from core.provenance import Rank
+from core.provenance import Rank, Source
 
+CHECKED = "2026-11-30"  # when the rows were last held against their sources
 GIB = 2**30
 MIB = 2**20
 
@@ -59,6 +58,11 @@ class Row:
     source: str
 
     @property
+    def provenance(self) -> Source:
+        """Who says what the row says."""
+        return Source(self.rank, f"catalogue: {self.source}", CHECKED)
+
+    @property
     def nominal_bytes(self) -> int:
         """The memory by its name: 24 GB is 24 GiB on every card whose driver total is known."""
         return self.memory_gb * GIB
@@ -72,6 +76,9 @@ class Row:
 @cache
 def all_rows() -> tuple[Row, ...]:
     """Every row, in the order of the file."""
+    import csv
+    from importlib import resources
+
     text = resources.files("resources").joinpath("machines.csv").read_text("utf-8")
     lines = csv.reader(text.splitlines())
     next(lines)  # the names of the columns

@@ -131,10 +131,9 @@ def _sleeping(root: Path, card: pci.Graphics) -> tuple[Device, Problem]:
     memory, bandwidth = unknown_bytes("NVML", why), unknown_bandwidth("NVML", why)
     row = common_bandwidth(rows)
     if row is not None:
-        source = Source(row.rank, row.source)
-        bandwidth = Number(row.bandwidth, Unit.BYTES_PER_SECOND, source, note=why)
+        bandwidth = Number(row.bandwidth, Unit.BYTES_PER_SECOND, row.provenance, note=why)
         if len({r.memory_gb for r in rows}) == 1:
-            memory = Number(row.nominal_bytes, Unit.BYTES, source, note=why)
+            memory = Number(row.nominal_bytes, Unit.BYTES, row.provenance, note=why)
     device = Device(
         name=model or "NVIDIA GPU",
         kind=DeviceKind.GPU,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 
 from core.machine.apple_limit import working_set
 from core.machine.catalogue import common_bandwidth, match
+from core.machine.detect.limits import whole
 from core.machine.detect.memory import Ram
 from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth
 from core.provenance import Number, Rank, Source, Unit
@@ -24,12 +24,14 @@ def sysctl_values(output: str) -> dict[str, str]:
 
 def gpu_cores(displays: str) -> int | None:
     """The core count of the built-in GPU in system_profiler's JSON; bins differ by it."""
+    import json
+
     try:
         entries = json.loads(displays)["SPDisplaysDataType"]
         cores = [str(entry["sppci_cores"]) for entry in entries if "sppci_cores" in entry]
     except (ValueError, KeyError, TypeError):
         return None
-    return int(cores[0]) if cores and cores[0].isdigit() else None
+    return whole(cores[0]) if cores else None
 
 
 def device(values: Mapping[str, str], displays: str, ram: Ram) -> Device | None:
@@ -44,8 +46,7 @@ def device(values: Mapping[str, str], displays: str, ram: Ram) -> Device | None:
     rows = match(chip, gpu_cores=cores)
     row = common_bandwidth(rows)
     if row is not None:
-        source = Source(row.rank, row.source)
-        bandwidth = Number(row.bandwidth, Unit.BYTES_PER_SECOND, source)
+        bandwidth = Number(row.bandwidth, Unit.BYTES_PER_SECOND, row.provenance)
     elif rows:
         choices = ", ".join(r.name for r in rows)
         bandwidth = unknown_bandwidth(
@@ -53,8 +54,7 @@ def device(values: Mapping[str, str], displays: str, ram: Ram) -> Device | None:
         )
     else:
         bandwidth = unknown_bandwidth("catalogue", f"It does not know {chip}; type the figure.")
-    wired = values.get("iogpu.wired_limit_mb", "0")
-    limit = working_set(ram.total, int(wired) if wired.isdigit() else 0)
+    limit = working_set(ram.total, whole(values.get("iogpu.wired_limit_mb")) or 0)
     return Device(
         name=chip,
         kind=DeviceKind.GPU,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from core.machine.detect.limits import whole
 from core.machine.machine import unknown_bandwidth
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
@@ -44,15 +45,15 @@ def modules(database: str) -> tuple[Module, ...]:
         slots.setdefault(int(number), {})[key] = value.strip()
     found = []
     for _, slot in sorted(slots.items()):
-        size = _whole(slot.get("SIZE"))
+        size = whole(slot.get("SIZE"))
         if not size or slot.get("PRESENT") == "0":
             continue
         found.append(
             Module(
                 size=size,
                 type=slot.get("TYPE", ""),
-                speed=_speed(_whole(slot.get("CONFIGURED_SPEED_MTS")), slot.get("SPEED_MTS")),
-                width=_whole(slot.get("DATA_WIDTH")),
+                speed=_speed(whole(slot.get("CONFIGURED_SPEED_MTS")), slot.get("SPEED_MTS")),
+                width=whole(slot.get("DATA_WIDTH")),
                 channel=channel(slot.get("LOCATOR", ""), slot.get("BANK_LOCATOR", "")),
             )
         )
@@ -122,7 +123,7 @@ def _bus_bits(found: tuple[Module, ...]) -> tuple[int | None, str]:
 
 def _speed(configured: int | None, rated_text: str | None) -> int | None:
     """MT/s as configured. Some firmware writes the clock, half of it, there: then the rated one."""
-    rated = _whole(rated_text)
+    rated = whole(rated_text)
     if configured and rated and abs(configured * 2 / rated - 1) < 0.03:
         return rated
     speed = configured or rated
@@ -137,7 +138,3 @@ def _single(module: Module) -> Problem:
         Severity.WARNING,
         "A second module of the same kind in the other channel doubles it.",
     )
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.isdigit() else None

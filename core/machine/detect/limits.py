@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -52,6 +51,8 @@ def call_within(seconds: float, name: str, function: Callable[[], T]) -> T:
 def output_of(command: Sequence[str], seconds: float = 5.0) -> str | None:
     """What a command printed, whatever its exit status (sysctl fails for one unknown name among
     many), or None if it is missing or takes too long."""
+    import subprocess
+
     flags = 0
     if sys.platform == "win32":
         flags = subprocess.CREATE_NO_WINDOW
@@ -67,6 +68,19 @@ def output_of(command: Sequence[str], seconds: float = 5.0) -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.decode("utf-8", "replace")
+
+
+def whole(text: str | None) -> int | None:
+    """The whole number in a system file or a command's output; None for anything else."""
+    return int(text) if text and text.isdecimal() and len(text) < 25 else None
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there and may be looked at."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def text_of(path: Path) -> str:

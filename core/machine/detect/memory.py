@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import units
-from core.machine.detect.limits import text_of
+from core.machine.detect.limits import is_folder, text_of, whole
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 
@@ -95,7 +95,7 @@ def control_groups(mount: Path, membership: str) -> tuple[Level, ...]:
     for line in membership.splitlines():
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        if "memory" in controllers.split(",") and (mount / "memory").is_dir():
+        if "memory" in controllers.split(",") and is_folder(mount / "memory"):
             return tuple(_levels_v1(mount / "memory", path))
     for line in membership.splitlines():
         if line.startswith("0::"):
@@ -105,29 +105,29 @@ def control_groups(mount: Path, membership: str) -> tuple[Level, ...]:
 
 def _levels_v2(mount: Path, path: str) -> Iterator[Level]:
     for folder in _up(mount, path):
-        limit = text_of(folder / "memory.max")
-        current = text_of(folder / "memory.current")
-        if limit.isdigit() and current.isdigit():
+        limit = whole(text_of(folder / "memory.max"))
+        current = whole(text_of(folder / "memory.current"))
+        if limit is not None and current is not None:
             stat = _table(text_of(folder / "memory.stat"))
             cache = stat.get("active_file", 0) + stat.get("inactive_file", 0)
-            yield Level(int(limit), int(current), cache)
+            yield Level(limit, current, cache)
 
 
 def _levels_v1(mount: Path, path: str) -> Iterator[Level]:
     for folder in _up(mount, path):
-        limit = text_of(folder / "memory.limit_in_bytes")
-        current = text_of(folder / "memory.usage_in_bytes")
-        if limit.isdigit() and current.isdigit() and int(limit) < 2**60:
+        limit = whole(text_of(folder / "memory.limit_in_bytes"))
+        current = whole(text_of(folder / "memory.usage_in_bytes"))
+        if limit is not None and current is not None and limit < 2**60:
             stat = _table(text_of(folder / "memory.stat"))
             cache = stat.get("total_active_file", 0) + stat.get("total_inactive_file", 0)
-            yield Level(int(limit), int(current), cache)
+            yield Level(limit, current, cache)
 
 
 def _up(mount: Path, path: str) -> Iterator[Path]:
     """The group's folder and those above it. In a container the path is the host's and the
     mount already is the group, so a path that does not exist means the mount alone."""
     folder = mount / path.strip("/")
-    if ".." in folder.parts or not folder.is_dir():
+    if ".." in folder.parts or not is_folder(folder):
         folder = mount
     yield folder
     while folder != mount:
@@ -136,5 +136,5 @@ def _up(mount: Path, path: str) -> Iterator[Path]:
 
 
 def _table(text: str) -> dict[str, int]:
-    pairs = (line.split() for line in text.splitlines())
-    return {p[0]: int(p[1]) for p in pairs if len(p) == 2 and p[1].isdigit()}
+    pairs = (line.partition(" ") for line in text.splitlines())
+    return {key: value for key, _, text in pairs if (value := whole(text)) is not None}

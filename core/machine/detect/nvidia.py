@@ -289,9 +289,8 @@ def _from_catalogue(rows: tuple[Row, ...], unknown: Number[float]) -> Number[flo
     row = common_bandwidth(rows)
     if row is None:
         return unknown
-    source = Source(row.rank, row.source)
     note = f"{unknown.note} From the catalogue: {row.name}."
-    return Number(row.bandwidth, Unit.BYTES_PER_SECOND, source, note=note)
+    return Number(row.bandwidth, Unit.BYTES_PER_SECOND, row.provenance, note=note)
 
 
 def _disagreement(name: str, bandwidth: float, rows: tuple[Row, ...]) -> list[Problem]:

@@ -17,6 +17,7 @@ from core.machine import (
     with_ram,
 )
 from core.machine.machine import unknown_bandwidth
+from core.machine.rows import CHECKED
 from core.provenance import Number, Rank, Source, Unit
 
 GIB = 2**30
@@ -134,7 +135,7 @@ def test_a_machine_becomes_plain_values_with_their_sources() -> None:
         "unit": "B/s",
         "rank": "datasheet",
         "origin": gpu["bandwidth"]["origin"],
-        "date": None,
+        "date": CHECKED,
         "formula": None,
         "inputs": {},
         "note": None,

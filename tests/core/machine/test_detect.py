@@ -11,10 +11,13 @@ from pathlib import Path
 
 import pynvml
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from core.machine import Backend, DeviceKind, as_dict, detect
-from core.machine.detect import pci, processor
+from core.machine import Backend, DeviceKind, as_dict, catalogue, detect
+from core.machine.detect import apple, dmi, pci, processor
 from core.machine.detect.limits import TookTooLongError, call_within, output_of
+from core.machine.detect.memory import Ram, control_groups, read_ram
 from core.problems import Severity
 from tests.support.fake_nvml import (
     GB10,
@@ -26,6 +29,7 @@ from tests.support.fake_nvml import (
 )
 
 DETECT = sys.modules["core.machine.detect"]
+RAM = read_ram(64 * 2**30, 50 * 2**30)
 INTEL_CPU = (
     "processor\t: 0\nvendor_id\t: GenuineIntel\n"
     "model name\t: 13th Gen Intel(R) Core(TM) i7-13700H\nflags\t\t: fpu vme sse2 avx2\n"
@@ -230,9 +234,7 @@ def test_a_jetson_without_nvml_is_found_by_its_board(
     assert one.catalogue_id == "nvidia-jetson-agx-xavier-32-gb"
 
 
-def _ram_of(gib: int) -> object:
-    from core.machine.detect.memory import read_ram
-
+def _ram_of(gib: int) -> Ram:
     return read_ram(gib * 2**30, gib * 2**29)
 
 
@@ -351,3 +353,19 @@ def test_the_second_card_of_a_mixed_pair_keeps_its_own_backend_and_row(
         "nvidia-geforce-rtx-3060-12-gb",
     ]
     assert {g.backend for g in machine.gpus} == {Backend.CUDA}
+
+
+@given(st.text(max_size=200), st.text(max_size=40))
+@settings(max_examples=150, deadline=None)
+def test_no_text_at_all_makes_a_reader_raise(text: str, value: str) -> None:
+    record = f"E:MEMORY_DEVICE_0_SIZE={value}\nE:MEMORY_DEVICE_0_LOCATOR={text}\n{text}"
+    dmi.bandwidth(dmi.modules(record))
+    dmi.channel(text, value)
+    processor.name_from_cpuinfo(text)
+    processor.is_virtual(f"flags: {text}")
+    apple.gpu_cores(text)
+    apple.device(apple.sysctl_values(f"{text}\nmachdep.cpu.brand_string: Apple {value}"), text, RAM)
+    control_groups(Path("/nowhere"), text)
+    catalogue.match(text)
+    catalogue.match(f"NVIDIA GeForce {value}")
+    catalogue.search(text)
