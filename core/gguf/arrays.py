@@ -5,7 +5,6 @@ from __future__ import annotations
 from core.gguf.cursor import (
     ARRAY_STEPS,
     MARK_EVERY,
-    MAX_KEPT,
     SCALARS,
     Cursor,
     Stop,
@@ -21,6 +20,7 @@ from core.problems import Problem
 KEEP_NUMBERS = 4096
 KEEP_ITEMS = 1024
 KEEP_ITEM_BYTES = 1 << 16
+MAX_PAGE = 64 << 20  # bytes of one page
 _NUMBER_COST = 32  # what a Python number in a tuple takes, about
 MAX_DEPTH = 8  # llama.cpp refuses arrays of arrays altogether
 
@@ -62,14 +62,14 @@ def read_array(cursor: Cursor, what: str, depth: int = 1, keep: bool = True) -> 
     marks: list[int] = []
     if element in SCALARS:
         cursor.skip(count * cursor.layout.scalars[element].size, claim)
-        keep = keep and count <= KEEP_NUMBERS and count * _NUMBER_COST <= cursor.kept_left
-        cursor.kept_left -= count * _NUMBER_COST if keep else 0
+        keep = keep and count <= KEEP_NUMBERS and cursor.may_keep(count * _NUMBER_COST)
     else:
         if element is ValueType.STRING:
             marks = cursor.skip_strings(count, claim)
         else:
             marks = _skip_arrays(cursor, count, claim, depth)
-        keep = keep and count <= KEEP_ITEMS and cursor.offset - offset <= KEEP_ITEM_BYTES
+        size = cursor.offset - offset
+        keep = keep and count <= KEEP_ITEMS and size <= KEEP_ITEM_BYTES and cursor.may_keep(size)
     end = cursor.offset
     items = None
     if keep:
@@ -102,7 +102,7 @@ def read_items(
         form = f"{cursor.layout.mark}{count}{SCALARS[element]}"
         return cursor.numbers(form, what)
     if element is ValueType.STRING:
-        return tuple(cursor.text(what, MAX_KEPT)[0] for _ in range(count))
+        return tuple(cursor.text(what, MAX_PAGE)[0] for _ in range(count))
     return tuple(read_array(cursor, what, depth + 1) for _ in range(count))
 
 
@@ -133,12 +133,13 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
             )
         layout = layout_of(header.version or 3, header.byte_order)
         cursor = Cursor(source, layout)
+        cursor.texts_left = MAX_PAGE
         what = "the array"
         try:
             if array.element in SCALARS:
                 size = layout.scalars[array.element].size
-                if (stop - start) * size > MAX_KEPT:
-                    raise Stop("page-too-large", f"the page is over {MAX_KEPT >> 20} MiB", 0)
+                if (stop - start) * size > MAX_PAGE:
+                    raise _too_large(array)
                 cursor.seek(array.offset + start * size)
                 return read_items(cursor, array.element, stop - start, what)
             cursor.seek(array.marks[start // MARK_EVERY])
@@ -148,8 +149,8 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
                 for _ in range(start % MARK_EVERY):
                     read_array(cursor, what, keep=False)
             items = read_items(cursor, array.element, stop - start, what)
-            if cursor.kept_left == 0:
-                raise Stop("page-too-large", f"the page is over {MAX_KEPT >> 20} MiB", 0)
+            if cursor.texts_left == 0:
+                raise _too_large(array)
         except Stop as error:
             raise PageError(
                 Problem(
@@ -163,3 +164,7 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
         except OSError as error:
             raise PageError(unreadable(header.path, error)) from error
     return items
+
+
+def _too_large(array: Array) -> Stop:
+    return Stop("page-too-large", f"it would take more than {MAX_PAGE >> 20} MiB", array.offset)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from operator import attrgetter
 
 from core.gguf.header import Entry, Tensor, Value, ValueType
 from core.gguf.sizes import align
@@ -137,7 +138,7 @@ def _check_order(tensors: Sequence[Tensor], alignment: int) -> list[Problem]:
     else:
         return []
     problems = []
-    stored = sorted((t for t in tensors if t.bytes), key=lambda t: (t.offset, t.bytes))
+    stored = sorted((t for t in tensors if t.bytes), key=attrgetter("offset", "bytes"))
     overlaps = [(a, b) for a, b in pairwise(stored) if a.offset + a.bytes > b.offset]
     if overlaps:
         first, second = overlaps[0]

@@ -20,10 +20,11 @@ WINDOW = 1 << 18
 # What one header may cost. The largest real one known ends at byte 15,776,598 and walks 777,050
 # strings; about 70,000 tensors is the most seen in one file.
 MAX_READ = 256 << 20
-MAX_STEPS = 1 << 22  # strings walked one by one; a nested array costs ARRAY_STEPS
-MAX_KEPT = 64 << 20  # bytes of text and of short arrays kept in memory
-MAX_TEXT = 1 << 20  # of one string
-ARRAY_STEPS = 64
+MAX_STEPS = 1 << 21  # strings walked over; a nested array costs ARRAY_STEPS
+MAX_KEPT = 32 << 20  # bytes of names and of short arrays kept in memory
+MAX_TEXTS = 16 << 20  # bytes of text kept, of all keys together
+MAX_TEXT = 1 << 20  # and of one
+ARRAY_STEPS = 32
 # More than this for one item of a header is a lie, not the rest of a cut file.
 IMPLAUSIBLE = 1 << 32
 MARK_EVERY = 1024
@@ -117,6 +118,7 @@ class Cursor:
         self.read_left = MAX_READ
         self.steps_left = MAX_STEPS
         self.kept_left = MAX_KEPT
+        self.texts_left = MAX_TEXTS
         self._cancelled = cancelled
         self._progress = progress
 
@@ -168,6 +170,12 @@ class Cursor:
                 self.offset,
             )
 
+    def may_keep(self, count: int) -> bool:
+        """Set memory aside for an array, if half of the allowance is left for names."""
+        allowed = self.kept_left - count >= MAX_KEPT // 2
+        self.kept_left -= count if allowed else 0
+        return allowed
+
     def take(self, count: int, what: str) -> bytes:
         """The next ``count`` bytes. The caller bounds ``count``."""
         end = self.at + count
@@ -202,15 +210,15 @@ class Cursor:
             raise self.short(count, what)
         return count
 
-    def text(self, what: str, most: int = MAX_TEXT) -> tuple[str, int]:
-        """A string, cut after ``most`` bytes or where the memory set aside is used up, and its
-        true length in bytes. Bytes that are no UTF-8 stay, by surrogateescape."""
+    def text(self, what: str, most: int = MAX_TEXT) -> tuple[str, bool]:
+        """A string, and whether it was cut: after ``most`` bytes, or where the memory set aside
+        for texts is used up. Bytes that are no UTF-8 stay, by surrogateescape."""
         count = self.length(what)
-        kept = min(count, most, self.kept_left)
-        self.kept_left -= kept
+        kept = min(count, most, self.texts_left)
+        self.texts_left -= kept
         text = self.take(kept, what).decode("utf-8", "surrogateescape")
         self.at += count - kept
-        return text, count
+        return text, kept < count
 
     def spend(self, steps: int, what: str) -> None:
         """Count work that goes element by element."""

@@ -6,9 +6,10 @@ a size from the table has to agree with the distance to the next tensor.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from itertools import pairwise
 from math import prod
+from operator import sub
 from typing import TypeAlias
 
 from core.gguf.header import Tensor
@@ -39,103 +40,111 @@ def size_tensors(
 
     ``data_bytes`` is what the file holds after its header, None where that is not known.
     """
+    counts = Counter(row[2] for row in rows)
+    problems = [p for type_id, count in counts.items() for p in _audience(type_id, count)]
+    doubtful = [i for i in counts if i >= FIRST_CONTESTED or i not in BY_ID]
+    layouts = {type_id: BY_ID.get(type_id) for type_id in counts}
+    offsets: dict[int, dict[int, int]] = {}
+    if doubtful and not _proven(rows, alignment, data_bytes):
+        starts = sorted({row[3] for row in rows})
+        spans = dict(zip(starts, map(sub, starts[1:], starts), strict=False))
+        rest = max(data_bytes - starts[-1], 0) if data_bytes is not None else None
+        found_by_type: dict[int, list[Row]] = {type_id: [] for type_id in doubtful}
+        for row in rows:
+            if row[2] in found_by_type and 0 not in row[1]:
+                found_by_type[row[2]].append(row)
+        for type_id, found in found_by_type.items():
+            if found:
+                layouts[type_id], remarks = _decide(found, spans, rest, alignment)
+                problems += remarks
+            if layouts[type_id] is None:
+                offsets[type_id] = _by_offsets(found, spans, rest)
+
     tensors = []
-    expected = 0
-    orderly = True
     facts: dict[tuple[int, tuple[int, ...]], tuple[str, int, int]] = {}  # few shapes, many rows
     for name, shape, type_id, offset in rows:
-        if (type_id, shape) not in facts:
-            layout = BY_ID.get(type_id)
+        fact = facts.get((type_id, shape))
+        if fact is None:
+            layout = layouts[type_id]
             size = layout.tensor_bytes(shape) if layout else 0
-            facts[type_id, shape] = name_of(type_id), size, prod(shape)
-        type_name, size, parameters = facts[type_id, shape]
-        orderly = orderly and offset == expected
-        expected = align(offset + size, alignment)
+            fact = layout.name if layout else name_of(type_id), size, prod(shape)
+            facts[type_id, shape] = fact
+        type_name, size, parameters = fact
+        if type_id in offsets and parameters:
+            size = offsets[type_id][offset]
         tensors.append(Tensor(name, shape, type_id, type_name, offset, size, parameters))
-    used = dict.fromkeys(tensor.type_id for tensor in tensors)
-    problems = [problem for type_id in used for problem in _audience(type_id, tensors)]
-    doubtful = [i for i in used if i >= FIRST_CONTESTED or i not in BY_ID]
-    proven = orderly and all(type_id in BY_ID for type_id in doubtful)
-    if not doubtful or (proven and not _doubts_last(tensors[-1], alignment, data_bytes)):
-        return tuple(tensors), problems
-
-    starts = sorted({tensor.offset for tensor in tensors})
-    spans = {start: after - start for start, after in pairwise(starts)}
-    rest = data_bytes - starts[-1] if data_bytes is not None and data_bytes > starts[-1] else None
-    for type_id in doubtful:
-        indices = [i for i, t in enumerate(tensors) if t.type_id == type_id and t.parameters]
-        found = [tensors[i] for i in indices]
-        if not found:
-            continue
-        layout, remarks = _decide(found, spans, rest, alignment)
-        problems += remarks
-        for index in indices:
-            tensor = tensors[index]
-            if layout:
-                size = layout.tensor_bytes(tensor.shape)
-                tensors[index] = tensor._replace(type_name=layout.name, bytes=size)
-            else:
-                tensors[index] = tensor._replace(bytes=_by_offsets(tensor, found, spans, rest))
     return tuple(tensors), problems
 
 
-def _doubts_last(tensor: Tensor, alignment: int, data_bytes: int | None) -> bool:
-    """Orderly offsets prove every size but the last, which the end of the file may prove."""
-    if tensor.type_id < FIRST_CONTESTED or tensor.type_id not in OTHER_LAYOUTS:
-        return False
-    rest = -1 if data_bytes is None else data_bytes - tensor.offset
-    return not tensor.bytes <= rest <= align(tensor.bytes, alignment)
+def _proven(rows: Sequence[Row], alignment: int, data_bytes: int | None) -> bool:
+    """Whether every offset follows from the sizes before it, the end of the file from the last.
+
+    The end matters only where the last type may mean something else.
+    """
+    expected = 0
+    for _, shape, type_id, offset in rows:
+        layout = BY_ID.get(type_id)
+        if layout is None or offset != expected:
+            return False
+        expected = align(offset + layout.tensor_bytes(shape), alignment)
+    _, shape, type_id, offset = rows[-1]
+    if type_id not in OTHER_LAYOUTS:
+        return True
+    size = BY_ID[type_id].tensor_bytes(shape)
+    return data_bytes is not None and size <= data_bytes - offset <= align(size, alignment)
 
 
 def _decide(
-    found: list[Tensor], spans: dict[int, int], rest: int | None, alignment: int
+    found: list[Row], spans: dict[int, int], rest: int | None, alignment: int
 ) -> tuple[TensorType | None, list[Problem]]:
     """The layout of all tensors of one type; None where only the offsets can tell."""
-    type_id, first = found[0].type_id, found[0]
-    known = [BY_ID[type_id]] if type_id in BY_ID else []
-    layouts = [*known, *OTHER_LAYOUTS.get(type_id, ())]
-    measured = [(tensor, spans[tensor.offset]) for tensor in found if tensor.offset in spans]
-
-    def padded(layout: TensorType, tensor: Tensor) -> int:
-        return align(layout.tensor_bytes(tensor.shape), alignment)
-
-    if not known:
+    name, _, type_id, _ = found[0]
+    if type_id not in BY_ID:
         return None, [_unknown(found)]
+    usual = BY_ID[type_id]
+    layouts = [usual, *OTHER_LAYOUTS.get(type_id, ())]
+    measured = [(row, spans[row[3]]) for row in found if row[3] in spans]
+
+    def padded(layout: TensorType, row: Row) -> int:
+        return align(layout.tensor_bytes(row[1]), alignment)
+
     if measured:
-        fitting = [c for c in layouts if all(padded(c, t) == span for t, span in measured)]
-        if not fitting and all(padded(known[0], t) <= span for t, span in measured):
-            # Some fit and some leave room: holes in the file, not another type.
-            fitting = [known[0]] if any(padded(known[0], t) == s for t, s in measured) else []
-        if not fitting:
-            return None, [_another_type(measured, known[0])]
-        return fitting[0], _layout_remark(fitting[0], first)
+        fitting = [c for c in layouts if all(padded(c, row) == span for row, span in measured)]
+        if fitting:
+            return fitting[0], _layout_remark(fitting[0], name)
+        exact = sum(padded(usual, row) == span for row, span in measured)
+        if exact and all(padded(usual, row) <= span for row, span in measured):
+            return usual, []  # some fit and some leave room: holes in the file, not another type
+        return None, [_another_type(measured, usual)]
     last = found[-1]
     fitting = [
         c
         for c in layouts
-        if rest is not None and c.tensor_bytes(last.shape) <= rest <= padded(c, last)
+        if rest is not None and c.tensor_bytes(last[1]) <= rest <= padded(c, last)
     ]
     if len(fitting) == 1:
-        return fitting[0], _layout_remark(fitting[0], first)
-    return known[0], [_ambiguous(first, layouts)] if len(layouts) > 1 else []
+        return fitting[0], _layout_remark(fitting[0], name)
+    return usual, [_ambiguous(last, layouts)] if len(layouts) > 1 else []
 
 
-def _by_offsets(
-    tensor: Tensor, found: list[Tensor], spans: dict[int, int], rest: int | None
-) -> int:
-    """The distance to the next tensor. The last one is scaled from the others of its type, or
-    takes what is left of the file."""
-    if tensor.offset in spans:
-        return spans[tensor.offset]
+def _by_offsets(found: list[Row], spans: dict[int, int], rest: int | None) -> dict[int, int]:
+    """Bytes by offset: the distance to the next tensor. The last one is scaled from the largest
+    other of its type, or takes what is left of the file."""
     measured = max(
-        (t for t in found if t.offset in spans), key=lambda t: t.parameters, default=None
+        (row for row in found if row[3] in spans), key=lambda r: prod(r[1]), default=None
     )
-    if measured:
-        return tensor.parameters * spans[measured.offset] // measured.parameters
-    return rest or 0
+    sizes = {}
+    for _, shape, _, offset in found:
+        if offset in spans:
+            sizes[offset] = spans[offset]
+        elif measured:
+            sizes[offset] = prod(shape) * spans[measured[3]] // prod(measured[1])
+        else:
+            sizes[offset] = rest or 0
+    return sizes
 
 
-def _layout_remark(layout: TensorType, first: Tensor) -> list[Problem]:
+def _layout_remark(layout: TensorType, name: str) -> list[Problem]:
     usual = BY_ID[layout.id]
     if layout is usual:
         return []
@@ -144,59 +153,58 @@ def _layout_remark(layout: TensorType, first: Tensor) -> list[Problem]:
             "type-layout",
             f"Type {layout.id} is stored here as {layout.name} ({layout.bits_per_weight:.4g} bits, "
             f"{layout.note}) and not as {usual.name} ({usual.bits_per_weight:.4g} bits): the "
-            f"spacing of the tensors says so, beginning with {display(first.name)}.",
+            f"spacing of the tensors says so, beginning with {display(name)}.",
             Severity.NOTE,
             advice=f"A program that takes it for {usual.name} reads it wrongly.",
         )
     ]
 
 
-def _ambiguous(first: Tensor, layouts: list[TensorType]) -> Problem:
+def _ambiguous(row: Row, layouts: list[TensorType]) -> Problem:
     choices = " or ".join(
-        f"{c.name} ({c.bits_per_weight:.4g} bits, {c.tensor_bytes(first.shape):,} B)"
-        for c in layouts
+        f"{c.name} ({c.bits_per_weight:.4g} bits, {c.tensor_bytes(row[1]):,} B)" for c in layouts
     )
     return Problem(
         "ambiguous-type",
-        f"Type {first.type_id} of {display(first.name)} may be {choices}; nothing in the file "
-        f"decides. It is counted as {layouts[0].name}.",
+        f"Type {row[2]} of {display(row[0])} may be {choices}; nothing in the file decides. It is "
+        f"counted as {layouts[0].name}.",
         Severity.WARNING,
         advice="Ask who made the file which of the two it is.",
     )
 
 
-def _another_type(measured: list[tuple[Tensor, int]], table: TensorType) -> Problem:
-    tensor, span = next((t, span) for t, span in measured if table.tensor_bytes(t.shape) != span)
+def _another_type(measured: list[tuple[Row, int]], usual: TensorType) -> Problem:
+    (name, shape, type_id, _), span = next(
+        (row, span) for row, span in measured if usual.tensor_bytes(row[1]) != span
+    )
     return Problem(
         "type-size",
-        f"{display(tensor.name)} of type {table.id} occupies {span:,} B, where {table.name} would "
-        f"take {table.tensor_bytes(tensor.shape):,} B: probably a fork's own type. Sizes of this "
-        f"type are taken from the offsets ({8 * span / tensor.parameters:.4g} bits per weight).",
+        f"{display(name)} of type {type_id} occupies {span:,} B, where {usual.name} would take "
+        f"{usual.tensor_bytes(shape):,} B: probably a fork's own type. Sizes of this type are "
+        f"taken from the offsets ({8 * span / prod(shape):.4g} bits per weight).",
         Severity.WARNING,
         advice="Use the program that the file was made for.",
     )
 
 
-def _unknown(found: list[Tensor]) -> Problem:
-    first = found[0]
+def _unknown(found: list[Row]) -> Problem:
+    name, _, type_id, _ = found[0]
     others = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
-    note = note_of(first.type_id)
-    what = f"{first.type_name} ({note})" if note else "a type that this version does not know"
+    note = note_of(type_id)
+    what = f"{name_of(type_id)} ({note})" if note else "a type that this version does not know"
     return Problem(
         "unknown-type",
-        f"{display(first.name)}{others} of type {first.type_id}: {what}. The size is taken from "
-        "the offsets.",
+        f"{display(name)}{others} of type {type_id}: {what}. The size is taken from the offsets.",
         Severity.WARNING,
         advice="Sizes are right to the padding between tensors; the contents stay unknown.",
     )
 
 
-def _audience(type_id: int, tensors: Sequence[Tensor]) -> list[Problem]:
+def _audience(type_id: int, count: int) -> list[Problem]:
     """Who reads a type that not everybody reads."""
     if type_id not in BY_ID or not BY_ID[type_id].note:
         return []
     kind = BY_ID[type_id]
-    count = sum(tensor.type_id == type_id for tensor in tensors)
     return [
         Problem(
             "limited-type",
