@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Signal
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
@@ -22,7 +22,7 @@ class ComputerCard(QWidget):
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._document = document
-        self._name = Text(style=Style.STRONG)
+        self._looking = Text("Looking at this computer…", Style.MUTED)
         self.measure_button = QPushButton("Measure memory bandwidth")
         self.measure_button.setToolTip("Times this computer's RAM; takes a few seconds")
         self.measure_button.clicked.connect(self.measure_asked)
@@ -33,12 +33,11 @@ class ComputerCard(QWidget):
         self._rows: list[_Row] = []
         self._problems = Text(style=Style.MUTED, wrap=True)
         top = QHBoxLayout()
-        top.addWidget(self._name)
-        top.addStretch(1)
-        top.addWidget(self.measure_button)
+        top.addLayout(self._grid, 1)
+        top.addWidget(self.measure_button, 0, Qt.AlignmentFlag.AlignTop)
         column = QVBoxLayout(self)
+        column.addWidget(self._looking)
         column.addLayout(top)
-        column.addLayout(self._grid)
         column.addWidget(self._problems)
         document.machine_changed.connect(self._show)
         document.units_changed.connect(self._show)
@@ -56,7 +55,7 @@ class ComputerCard(QWidget):
     def _show(self) -> None:
         found = self._document.this_computer
         machine = found or LOOKING
-        self._name.set_text(machine.name if found else "Looking at this computer…")
+        self._looking.setVisible(found is None)
         devices = machine.devices if found else ()
         while len(self._rows) > len(devices):
             self._rows.pop().remove(self._grid)
@@ -79,7 +78,7 @@ class _Row:
     """One device: name, memory, what others use of it, bandwidth."""
 
     def __init__(self, grid: QGridLayout, line: int) -> None:
-        self._name = Text()
+        self._name = Text(style=Style.STRONG)
         self._memory = FactLabel("Memory")
         self._used = FactLabel("In use")
         self._bandwidth = FactLabel("Bandwidth")

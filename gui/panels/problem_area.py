@@ -22,7 +22,6 @@ class ProblemArea(QScrollArea):
         super().__init__(parent)
         self.stack = BannerStack()
         self.setWidget(self.stack)
-        self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
@@ -48,8 +47,8 @@ class ProblemArea(QScrollArea):
 
     def _fit(self) -> None:
         self.setVisible(bool(self.stack.banners))
+        # Qt would give wrapped text the height that it needs at its narrowest.
         width = self.viewport().width()
         wanted = self.stack.heightForWidth(width)
-        if wanted < 0:
-            wanted = self.stack.sizeHint().height()
+        self.stack.resize(width, wanted)
         self.setFixedHeight(min(wanted, round(_SHARE * self.window().height())))
