@@ -186,7 +186,7 @@ class SheetView(QTableView):
         visible = self.visible_columns()
         stretching = [c for c in visible if columns[c].stretch]
         metrics = self.fontMetrics()
-        margin = 2 * (self.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 1) + 6
+        margin = 2 * (self.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 1) + 9
         arrow = self.style().pixelMetric(QStyle.PixelMetric.PM_HeaderMarkSize) // 2
         widths: dict[int, int] = {}
         for c in visible:

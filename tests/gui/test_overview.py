@@ -271,6 +271,14 @@ def test_a_file_that_is_no_plain_model_is_explained(qtbot: QtBot, kind: Kind) ->
     assert ("One token reads" in figures(panel)) is writes
 
 
+def test_a_projector_says_what_it_adds_to_its_model(qtbot: QtBot) -> None:
+    panel = shown(qtbot, qwen(kind=Kind.PROJECTOR))
+    panel._document.set_units(UnitSystem.GB)
+    assert figures(panel)["Adds to the model's memory"] == "≥ 154 MB"
+    panel._document.set_model(qwen())
+    assert "Adds to the model's memory" not in figures(panel)
+
+
 def test_a_missing_part_is_named_and_every_total_is_a_lower_bound(qtbot: QtBot) -> None:
     missing = ("big-00002-of-00003.gguf",)
     panel = shown(qtbot, qwen(shards=2, missing=missing))

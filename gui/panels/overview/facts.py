@@ -12,6 +12,8 @@ from core.provenance import Input, Number, Rank, Source, Unit, format_value
 from core.units import UnitSystem
 
 _TABLE = Source(Rank.DERIVED, "tensor table of the file")
+# Files that are loaded on top of a model.
+_COMPANIONS = (Kind.PROJECTOR, Kind.ADAPTER, Kind.CONTROL_VECTOR)
 _METADATA = Source(Rank.REPORTED, "metadata of the file")
 
 
@@ -40,6 +42,16 @@ def headline(model: Model, units: UnitSystem) -> list[Fact]:
             text = f"{format_value(weights.active_parameters, Unit.PARAMETERS)}, {share}"
             facts.append(_bounded(Fact("Used for each token", active, text), model, units))
         facts.append(Fact("Bits per weight", bits_per_weight(weights)))
+    if model.file.kind in _COMPANIONS:
+        added = Number(
+            weights.bytes,
+            Unit.BYTES,
+            _TABLE,
+            "sum of all tensors",
+            note="Its work buffers come on top.",
+        )
+        text = f"≥ {format_value(weights.bytes, Unit.BYTES, units)}"
+        facts.append(Fact("Adds to the model's memory", added, text))
     if shape.layers:
         drafting = f"{shape.layers} + {shape.draft_layers} for drafting"
         facts.append(Fact("Layers", _said(shape.layers), drafting if shape.draft_layers else None))

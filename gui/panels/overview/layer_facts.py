@@ -73,13 +73,14 @@ def _cache_number(group: CacheGroup, type_k: str, type_v: str) -> Number[int]:
     if group.stride > 1:
         inputs.append(Input("tokens in a row", group.stride))
         formula += " / tokens in a row"
+    said = f"{group.name}: {group.rule}" if group.rule else group.name
     return Number(
         len(group.layers) * (k_row + v_row) // group.stride,
         Unit.BYTES_PER_TOKEN,
         _METADATA,
         formula,
         tuple(inputs),
-        f"{group.name}: {group.rule}" if group.rule else group.name,
+        f"{said}; only until the window is full" if group.window is not None else said,
     )
 
 

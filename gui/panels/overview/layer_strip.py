@@ -24,7 +24,7 @@ class LayerStrip(QWidget):
     def set_model(self, model: Model | None) -> None:
         """Show the layers of a model."""
         self._cells = []
-        if model is not None and model.cache.known:
+        if model is not None and (model.cache.groups or model.cache.states):
             count = model.shape.layers
             kinds: list[set[str]] = [set() for _ in range(count)]
             words: list[list[str]] = [[] for _ in range(count)]

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.gguf import display
-from core.gguf.header import ByteOrder, ModelFile
+from core.gguf.header import ByteOrder, Kind, ModelFile
 from core.model.model import Model, Role, Weights
 from core.plan.plan import PartKind
 from core.problems import Problem, Severity
@@ -175,7 +175,8 @@ class OverviewPanel(QScrollArea):
     def _show_layers(self, model: Model) -> None:
         self._strip.set_model(model)
         self._layers.set_total(None, self._document.units)
-        self._layers.setVisible(model.shape.layers > 0)
+        writes = facts.decodes(model) or model.file.kind is Kind.EMBEDDING
+        self._layers.setVisible(writes and model.shape.layers > 0)
         words = ""
         if not model.cache.known:
             words = "Which layers keep what is not known for this architecture."
