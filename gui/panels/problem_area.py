@@ -47,6 +47,8 @@ class ProblemArea(QScrollArea):
 
     def _fit(self) -> None:
         self.setVisible(bool(self.stack.banners))
+        if not self.stack.banners:
+            return
         # Qt would give wrapped text the height that it needs at its narrowest.
         width = self.viewport().width()
         wanted = self.stack.heightForWidth(width)

@@ -27,7 +27,8 @@ class ElidedText(Text):
 
     def sizeHint(self) -> QSize:
         """All of it."""
-        width = self.fontMetrics().horizontalAdvance(self.text())
+        # The advance is rounded; eliding compares the true width.
+        width = self.fontMetrics().horizontalAdvance(self.text()) + 1
         return QSize(width, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
