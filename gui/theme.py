@@ -15,8 +15,9 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import TypeAlias
 
-from PySide6.QtCore import QByteArray, QObject, QRect, QSize, Qt
+from PySide6.QtCore import QByteArray, QObject, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from core.model.model import Role
@@ -272,18 +273,25 @@ def overflow(c: Colors) -> QBrush:
 
 
 @lru_cache(maxsize=256)
-def icon(name: str, color: str) -> QIcon:
-    """An icon of resources/icons in one colour ("#rrggbb"), at the sizes that a window needs."""
-    from PySide6.QtSvg import QSvgRenderer
-
+def _renderer(name: str, color: str) -> QSvgRenderer:
     text = files("resources").joinpath("icons", f"{name}.svg").read_text(encoding="utf-8")
-    renderer = QSvgRenderer(QByteArray(text.replace("currentColor", color).encode()))
+    return QSvgRenderer(QByteArray(text.replace("currentColor", color).encode()))
+
+
+def draw_icon(painter: QPainter, rect: QRect, name: str, color: str) -> None:
+    """Draw an icon of resources/icons in one colour ("#rrggbb"), sharp at any size."""
+    _renderer(name, color).render(painter, QRectF(rect))
+
+
+@lru_cache(maxsize=256)
+def icon(name: str, color: str) -> QIcon:
+    """The same as a QIcon, at the sizes that buttons and windows need."""
     made = QIcon()
-    for side in (16, 20, 24, 32, 48, 64):
+    for side in (14, 16, 18, 20, 24, 32, 48, 64, 128, 256):
         pixmap = QPixmap(QSize(side, side))
         pixmap.fill(Qt.GlobalColor.transparent)
         painter = QPainter(pixmap)
-        renderer.render(painter)
+        draw_icon(painter, pixmap.rect(), name, color)
         painter.end()
         made.addPixmap(pixmap)
     return made

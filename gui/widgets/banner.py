@@ -40,8 +40,8 @@ class Banner(QWidget):
         self._icon = QLabel()
         word = theme.colors().severity(problem.severity).word
         message = Text(f"{word}: {problem.message}", Style.STRONG, wrap=True)
-        self._copy = _button("Copy details")
-        self._copy.clicked.connect(self._copy_details)
+        self.copy = _button("Copy details")
+        self.copy.clicked.connect(self._copy_details)
         self.dismiss = _button("Dismiss")
         # The first line, the icon and the buttons stand on one line.
         line_height = self.dismiss.sizeHint().height()
@@ -61,7 +61,7 @@ class Banner(QWidget):
         row.setSpacing(space)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(texts, 1)
-        for button in (self._copy, self.dismiss):
+        for button in (self.copy, self.dismiss):
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.setAccessibleName(word)
@@ -87,7 +87,7 @@ class Banner(QWidget):
         mark = c.severity(self._severity)
         side = self.fontMetrics().height()
         self._icon.setPixmap(theme.icon(mark.icon, mark.color).pixmap(QSize(side, side)))
-        for button, name in ((self._copy, "copy"), (self.dismiss, "close")):
+        for button, name in ((self.copy, "copy"), (self.dismiss, "close")):
             button.setIcon(theme.icon(name, c.muted))
 
     def _copy_details(self) -> None:

@@ -57,7 +57,7 @@ class MarkLabel(QLabel):
         painter = QPainter(self)
         side = self._side()
         box = QRect(0, (self.height() - side) // 2, side, side)
-        theme.icon(mark.icon, mark.color).paint(painter, box)
+        theme.draw_icon(painter, box, mark.icon, mark.color)
         painter.setPen(QColor(mark.color))
         place = self.rect().adjusted(self._text_left(), 0, 0, 0)
         align = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

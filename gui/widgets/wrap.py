@@ -56,7 +56,7 @@ class Wrap(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """As wide as the widest child."""
-        width = max((cell.sizeHint().width() for cell in self._cells), default=0)
+        width = max((cell.sizeHint().width() for cell in self._shown()), default=0)
         return QSize(width, 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -70,17 +70,20 @@ class Wrap(QWidget):
             return True
         return super().event(event)
 
+    def _shown(self) -> list[QWidget]:
+        return [cell for cell in self._cells if not cell.isHidden()]
+
     def _changed(self) -> None:
         self.updateGeometry()
         self._place()
 
     def _place(self) -> None:
-        for cell, place in zip(self._cells, self._places(self.width()), strict=True):
+        for cell, place in zip(self._shown(), self._places(self.width()), strict=True):
             cell.setGeometry(place)
 
     def _places(self, width: int) -> list[QRect]:
         gap = 2 * self.fontMetrics().averageCharWidth()
-        hints = [cell.sizeHint() for cell in self._cells]
+        hints = [cell.sizeHint() for cell in self._shown()]
         widest = max((hint.width() for hint in hints), default=0)
         line_height = max((hint.height() for hint in hints), default=0)
         between = line_height // 6

@@ -11,10 +11,11 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QFocusEvent
+from PySide6.QtGui import QFocusEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QLineEdit,
@@ -32,6 +33,7 @@ from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.widgets.quiet_wheel import QuietWheel
 
 _MOST_FOUND = 60
+_ONE_LINE = 75  # characters
 _MOST_RECENT = 6
 _OWN = "Type your own…"
 
@@ -77,12 +79,19 @@ class MachinePicker(QWidget):
         self.measure = QPushButton("Measure")
         self.measure.setToolTip("Time the memory of this computer; takes a few seconds")
         self.measure.clicked.connect(self.measure_asked)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.label)
-        row.addWidget(self.box, 1)
-        row.addWidget(self.bandwidth)
-        row.addWidget(self.measure)
+        self._side = QWidget()
+        side = QHBoxLayout(self._side)
+        side.setContentsMargins(0, 0, 0, 0)
+        side.addWidget(self.bandwidth)
+        side.addWidget(self.measure)
+        side.addStretch(1)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setColumnStretch(1, 1)
+        self._grid.addWidget(self.label, 0, 0)
+        self._grid.addWidget(self.box, 0, 1)
+        self._grid.addWidget(self._side, 1, 1)
+        self._beside = False
         QuietWheel(self).guard(self.box)
         self._edit.installEventFilter(self)
         self._edit.textEdited.connect(self._search)
@@ -113,6 +122,14 @@ class MachinePicker(QWidget):
         said = trust(host.bandwidth) if host else ""
         self.measure.setVisible(machine.id == "this" and host is not None and said != "measured")
         self.measure.setText("Measure again" if said.startswith("measured") else "Measure")
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """The bandwidth stands beside the box, or below it where there is no room."""
+        super().resizeEvent(event)
+        beside = self.width() > _ONE_LINE * self.fontMetrics().averageCharWidth()
+        if beside != self._beside:
+            self._beside = beside
+            self._grid.addWidget(self._side, *((0, 2) if beside else (1, 1)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Going to the box selects its text, so that typing searches at once; leaving it without

@@ -26,12 +26,13 @@ class SpeedSection(QWidget):
         self._each = Text("a token", Style.MUTED)
         self.bytes = FactLabel("Bytes read for one token")
         self.plot = CeilingPlot()
+        self._cost = _together(Style.BODY, self._reads, self.bytes, self._each)
         top = Wrap(last_right=True)
         top.set_cells(
             [
                 _together(Style.HEADLINE, self.at_start, self._arrow, self.at_depth),
                 self._where,
-                _together(Style.BODY, self._reads, self.bytes, self._each),
+                self._cost,
             ]
         )
         column = QVBoxLayout(self)
@@ -51,6 +52,7 @@ class SpeedSection(QWidget):
         self.at_start.set_number(first, units, _bare(format_value(first.value, first.unit, units)))
         self.at_depth.set_number(ceiling, units)
         self._where.set_text(f"at {format_tokens(depth)} tokens" if ceiling.known else "")
+        self._cost.setVisible(plan.speed.bytes_per_token.known)
         self.bytes.set_number(plan.speed.bytes_per_token, units)
         if not ceiling.known:
             self.plot.set_words(ceiling.note or "The ceiling is not known.")

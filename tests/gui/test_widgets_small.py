@@ -1,0 +1,242 @@
+"""Share bars, banners, verdicts and wrapping rows."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QColor, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from core.model.model import Role
+from core.plan.plan import Verdict
+from core.problems import Problem, Severity
+from core.provenance import Number, Rank, Source, Unit
+from gui.theme import DARK, LIGHT, Theme, ThemeMode
+from gui.widgets.banner import Banner, BannerStack, details
+from gui.widgets.fact_label import FactLabel
+from gui.widgets.mark_label import MarkLabel
+from gui.widgets.share_bars import ShareBars, ShareRow
+from gui.widgets.wrap import Wrap
+
+SOURCE = Source(Rank.DERIVED, "file header")
+TRUNCATED = Problem(
+    "truncated",
+    "The file ends inside blk.3.ffn_up.weight.",
+    Severity.ERROR,
+    "Download it again.",
+    "/models/a b.gguf",
+    123_456_789,
+    4711,
+)
+LABEL = Problem("label", "The label does not say what is inside.", Severity.WARNING)
+NOTE = Problem("note", "Worth knowing.", Severity.NOTE)
+
+
+def row(name: str, share: float, size: int) -> ShareRow:
+    return ShareRow(
+        name,
+        share,
+        (Number(size, Unit.BYTES, SOURCE), Number(share, Unit.SHARE, SOURCE)),
+        Role.ATTENTION,
+    )
+
+
+@pytest.fixture
+def bars(qtbot: QtBot) -> ShareBars:
+    made = ShareBars(["bytes", "share"])
+    qtbot.addWidget(made)
+    made.resize(500, 200)
+    made.set_rows([row("Q4_K", 1.0, 2**30), row("Q6_K", 0.25, 2**28)])
+    made.show()
+    return made
+
+
+def facts(bars: ShareBars) -> list[FactLabel]:
+    return [f for f in bars.findChildren(FactLabel) if not f.isHidden()]
+
+
+def test_every_row_has_a_figure_under_every_header(bars: ShareBars) -> None:
+    assert [fact.shown for fact in facts(bars)] == ["1.00 GiB", "100 %", "256 MiB", "25 %"]
+    assert facts(bars)[0].accessibleName() == "Q4_K, bytes: 1.00 GiB"
+
+
+def test_figures_of_a_column_end_at_one_edge(bars: ShareBars) -> None:
+    right = [fact.geometry().right() for fact in facts(bars)]
+    assert right[0] == right[2]
+    assert right[1] == right[3]
+
+
+def test_bars_are_as_long_as_their_shares(bars: ShareBars) -> None:
+    def column(line: int) -> int:
+        """Pixels of the tone in one row of the picture."""
+        image = bars.grab().toImage()
+        fact = facts(bars)[2 * line].geometry()
+        y = fact.center().y()
+        tone = QColor(LIGHT.roles[Role.ATTENTION].color)
+        return sum(image.pixelColor(x, y) == tone for x in range(image.width()))
+
+    assert column(1) == pytest.approx(column(0) / 4, abs=1)
+    assert column(0) > 100
+
+
+def test_rows_come_and_go_and_keep_their_widgets(bars: ShareBars) -> None:
+    first = facts(bars)[0]
+    bars.set_rows([row("F32", 0.5, 1024)])
+    assert [fact.shown for fact in facts(bars)][:2] == ["1.00 KiB", "50 %"]
+    bars.set_rows([row("F32", 0.5, 1024), row("Q8_0", 0.5, 1024), row("IQ4_XS", 0.1, 10)])
+    QApplication.processEvents()
+    assert facts(bars)[0] is first
+
+
+@pytest.fixture
+def stack(qtbot: QtBot) -> BannerStack:
+    made = BannerStack()
+    qtbot.addWidget(made)
+    made.resize(600, 200)
+    return made
+
+
+def words(banner: QWidget) -> str:
+    return "\n".join(label.text() for label in banner.findChildren(QLabel))
+
+
+def test_a_problem_says_what_where_with_its_byte_and_what_to_do(stack: BannerStack) -> None:
+    stack.set_problems([TRUNCATED])
+    assert not stack.isHidden()
+    said = words(stack.banners[0])
+    for part in (
+        "Error: The file ends inside blk.3.ffn_up.weight.",
+        "/models/a b.gguf",
+        "at byte 123,456,789",
+        "4,711 bytes missing",
+        "Download it again.",
+    ):
+        assert part in said, part
+
+
+def test_several_problems_stack_with_the_worst_on_top_and_none_twice(stack: BannerStack) -> None:
+    stack.set_problems([NOTE, LABEL, TRUNCATED, LABEL])
+    assert [banner.problem for banner in stack.banners] == [TRUNCATED, LABEL, NOTE]
+
+
+def test_a_dismissed_problem_stays_away_until_it_comes_back(stack: BannerStack) -> None:
+    stack.set_problems([LABEL, NOTE])
+    stack.banners[0].dismiss.click()
+    assert [banner.problem for banner in stack.banners] == [NOTE]
+    stack.set_problems([LABEL, NOTE])
+    assert [banner.problem for banner in stack.banners] == [NOTE]
+    stack.set_problems([])
+    assert stack.isHidden()
+    stack.set_problems([LABEL])
+    assert [banner.problem for banner in stack.banners] == [LABEL]
+
+
+def test_the_last_banner_takes_its_room_along(stack: BannerStack) -> None:
+    stack.set_problems([LABEL])
+    stack.banners[0].dismiss.click()
+    assert stack.isHidden()
+
+
+def test_all_of_a_problem_can_be_copied(stack: BannerStack) -> None:
+    stack.set_problems([TRUNCATED])
+    stack.banners[0].copy.click()
+    copied = QGuiApplication.clipboard().text()
+    assert copied == details(TRUNCATED)
+    for part in ("truncated", "123,456,789", "/models/a b.gguf", "Download it again."):
+        assert part in copied
+
+
+def test_banners_are_reached_and_dismissed_by_keyboard(stack: BannerStack) -> None:
+    stack.set_problems([LABEL])
+    stack.show()
+    dismiss = stack.banners[0].dismiss
+    assert dismiss.focusPolicy() & Qt.FocusPolicy.TabFocus
+    QTest.keyClick(dismiss, Qt.Key.Key_Space)
+    assert stack.banners == ()
+
+
+def test_a_screen_reader_hears_the_severity_and_the_whole_problem(stack: BannerStack) -> None:
+    stack.set_problems([TRUNCATED])
+    spoken = QAccessible.queryAccessibleInterface(stack.banners[0])
+    assert spoken.text(QAccessible.Text.Name) == "Error"
+    assert spoken.text(QAccessible.Text.Description) == details(TRUNCATED)
+
+
+def test_a_long_problem_wraps_in_a_narrow_window(qtbot: QtBot) -> None:
+    page = QWidget()
+    column = QVBoxLayout(page)
+    column.addWidget(Banner(Problem("long", "word " * 60, Severity.NOTE)))
+    qtbot.addWidget(page)
+    assert page.minimumSizeHint().width() < 300
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_a_verdict_is_told_by_icon_and_word(
+    qtbot: QtBot, theme: Theme, verdict: Verdict, qapp: QApplication
+) -> None:
+    label = MarkLabel()
+    qtbot.addWidget(label)
+    label.set_verdict(verdict)
+    label.resize(label.sizeHint())
+    label.show()
+    spoken = QAccessible.queryAccessibleInterface(label)
+    assert spoken.text(QAccessible.Text.Name) == LIGHT.verdict(verdict).word
+    for mode, colors in ((ThemeMode.LIGHT, LIGHT), (ThemeMode.DARK, DARK)):
+        theme.set_mode(mode)
+        qapp.processEvents()
+        image = label.grab().toImage()
+        ground = QColor(colors.window)
+        seen = [
+            x
+            for x in range(image.width())
+            for y in range(image.height())
+            if image.pixelColor(x, y) != ground
+        ]
+        assert min(seen) < label.height()  # the icon
+        assert max(seen) > image.width() * 3 // 4  # the word
+
+
+def wrapped(qtbot: QtBot, wrap: Wrap, texts: list[str], width: int) -> list[QLabel]:
+    page = wrap if wrap.parentWidget() is None else wrap.parentWidget()
+    qtbot.addWidget(page)
+    labels = [QLabel(text) for text in texts]
+    wrap.set_cells(labels)
+    wrap.resize(width, wrap.heightForWidth(width))
+    wrap.show()
+    return labels
+
+
+def test_what_has_no_room_goes_to_the_next_line(qtbot: QtBot) -> None:
+    wrap = Wrap()
+    a, b, c = wrapped(qtbot, wrap, ["a" * 20, "b" * 20, "c" * 20], 300)
+    assert a.y() == 0
+    assert b.y() > 0 or a.width() + b.width() < 300
+    assert c.y() > a.y()
+    assert all(label.geometry().right() < 300 for label in (a, b, c))
+    assert wrap.heightForWidth(300) > wrap.heightForWidth(2000)
+
+
+def test_uniform_cells_form_columns(qtbot: QtBot) -> None:
+    wrap = Wrap(uniform=True)
+    cells = wrapped(qtbot, wrap, ["short", "a longer one", "x", "y"], 250)
+    lefts = {cell.x() for cell in cells}
+    assert len(lefts) == 2
+    assert len({cell.width() for cell in cells}) == 1
+
+
+def test_a_hidden_cell_takes_no_room(qtbot: QtBot) -> None:
+    wrap = Wrap()
+    a, b, c = wrapped(qtbot, wrap, ["aaa", "bbb", "ccc"], 600)
+    at = b.x()
+    b.hide()
+    QApplication.processEvents()
+    assert c.x() == at
+    assert a.x() == 0
+
+
+def test_the_last_cell_can_stand_at_the_right_edge(qtbot: QtBot) -> None:
+    wrap = Wrap(last_right=True)
+    _, verdict = wrapped(qtbot, wrap, ["23.1 of 24.0 GiB", "fits"], 400)
+    assert verdict.geometry().right() == 399
