@@ -34,7 +34,7 @@ class HeaderLine(QWidget):
         self._parts = Text(style=Style.MUTED)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(self.fontMetrics().averageCharWidth())
+        row.setSpacing(2 * self.fontMetrics().averageCharWidth())
         for widget in (
             self._name,
             self._label,
