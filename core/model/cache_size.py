@@ -124,7 +124,8 @@ def cache_read(facts: CacheFacts, depth: int, type_k: str = "f16", type_v: str =
         row = row_bytes(type_k, group.k_width)
         if group.v_read:
             row += row_bytes(type_v, group.v_width)
-        total += rows * row * (len(group.layers) + group.sharers)
+        part, whole = group.read_share
+        total += rows * row * part // whole * (len(group.layers) + group.sharers)
     return total
 
 

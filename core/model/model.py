@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from core.gguf.header import ModelFile
 from core.problems import Problem
@@ -25,6 +26,16 @@ class Role(StrEnum):
     DRAFT = "draft block"  # nextn / multi-token prediction
     VISION = "vision and audio"  # v.*, a.*, mm.* inside one file
     OTHER = "other"
+
+
+class Read(NamedTuple):
+    """The part of a tensor that decoding one token reads: ``numerator / denominator`` of it, more
+    than all where a model runs through its layers several times. ``multiplies`` is False for
+    look-ups, which cost no operation."""
+
+    numerator: int
+    denominator: int
+    multiplies: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +107,9 @@ class CacheGroup:
     stands for (compressed caches; else 1). ``sequence_streams`` marks caches that are kept per
     sequence whatever the unified setting. ``sharers`` counts layers without a cache of their own
     that read this one. ``read_limit`` caps the rows that decoding reads (sparse attention); None
-    reads min(depth, window). ``v_read`` is False where V is allocated and never read. ``rule``
-    says which keys decided.
+    reads min(depth, window). ``read_share`` is the part of all rows that is read where that is not
+    all of them (pooled indexers). ``v_read`` is False where V is allocated and never read.
+    ``rule`` says which keys decided.
     """
 
     name: str
@@ -112,6 +124,7 @@ class CacheGroup:
     sequence_streams: bool = False
     sharers: int = 0
     read_limit: int | None = None
+    read_share: tuple[int, int] = (1, 1)
     v_read: bool = True
     rule: str = ""
 
@@ -201,6 +214,7 @@ class Model:
 
     ``label`` is what the file says of itself ("Q4_K_M", from general.file_type; "" where absent);
     ``mix`` says what is really inside. ``tied`` is True where the head is the token embedding.
+    ``tensor_roles``, ``tensor_layers`` and ``tensor_reads`` are parallel to ``file.tensors``.
     ``problems`` are findings about facts (a key taken from another prefix, a label that lies);
     those of the file itself are in ``file.problems``.
     """
@@ -216,4 +230,5 @@ class Model:
     cache: CacheFacts
     tensor_roles: tuple[Role, ...]
     tensor_layers: tuple[int | None, ...]
+    tensor_reads: tuple[Read, ...] = ()
     problems: tuple[Problem, ...] = ()

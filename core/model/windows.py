@@ -1,0 +1,110 @@
+"""Which layers attend to a sliding window, and which rule of the file or the engine says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.model import architectures
+from core.model.architectures import WindowDefault
+from core.model.keys import Keys
+from core.model.outline import Outline
+
+WINDOW = "attention.sliding_window"
+PATTERN = "attention.sliding_window_pattern"
+INTERVAL = "full_attention_interval"
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """``layers`` tells for every layer whether it is windowed; ``size`` is in tokens.
+
+    ``decided`` is False where the file has a window and nothing says for which layers.
+    """
+
+    layers: tuple[bool, ...]
+    size: int
+    rule: str
+    chunked: bool = False
+    decided: bool = True
+
+    @property
+    def any(self) -> bool:
+        """Whether any layer is windowed."""
+        return any(self.layers)
+
+
+def windows_of(keys: Keys, outline: Outline, recurrent: tuple[bool, ...]) -> Windows:
+    """The pattern array decides, then an interval, then a period, then the engine's own default
+    for the architecture."""
+    architecture = outline.architecture
+    stated = keys.integer(WINDOW)
+    default = architectures.WINDOWS.get(architecture)
+    if architecture == "exaone4" and outline.trunk != architectures.EXAONE4_WINDOWED_LAYERS:
+        return _none(outline, "full attention: exaone4 has windows with 64 layers only")
+    if default is None:
+        if not stated:
+            return _none(outline, "full attention: the keys name no window")
+        if architecture in architectures.KNOWN:
+            return _none(outline, f"full attention: llama.cpp reads no window for {architecture}")
+        default = WindowDefault(None)
+    if stated == 0 and (default.needs_key or default.fixed_size):
+        return _none(outline, f"full attention: {WINDOW} is 0")
+    if stated is None and default.needs_key:
+        return _none(outline, f"full attention: there is no {WINDOW}")
+    size = default.fixed_size or (stated if stated is not None else default.size) or 0
+    if architecture == "dflash" and keys.count("hyper_connection.count"):
+        default = WindowDefault(0)
+    layers, rule = _layers(keys, outline, default, any(recurrent))
+    if layers is None:
+        return Windows((False,) * outline.total, size, f"{WINDOW} without a pattern", decided=False)
+    if default.fixed_size and default.fixed_size != stated:
+        rule += f"; the window is {size:,} in llama.cpp whatever the keys say"
+    elif stated is None:
+        rule += f"; window {size:,} by default for {architecture} (assumed)"
+    return Windows(layers, size, rule, default.chunked)
+
+
+def _layers(
+    keys: Keys, outline: Outline, default: WindowDefault, recurrent: bool
+) -> tuple[tuple[bool, ...] | None, str]:
+    if keys.is_array(PATTERN):
+        values = keys.per_layer(PATTERN, outline.total)
+        if values is not None:
+            return tuple(bool(value) for value in values), PATTERN
+    # In a hybrid the interval tells attention from recurrence, not full from windowed.
+    interval = keys.count(INTERVAL)
+    if interval and not recurrent and outline.architecture not in architectures.KNOWN:
+        return _periodic(outline, interval, False), f"{INTERVAL} {interval}"
+    period = keys.integer(PATTERN)
+    if period is not None:
+        rule = f"{PATTERN} {period}: {_ordinal(period, default.dense_first)}"
+        return _periodic(outline, period, default.dense_first), rule
+    if default.period is None:
+        return None, ""
+    rule = (
+        f"{_ordinal(default.period, default.dense_first)}, by default for "
+        f"{outline.architecture} (assumed: the keys do not say)"
+    )
+    return _periodic(outline, default.period, default.dense_first), rule
+
+
+def _periodic(outline: Outline, period: int, dense_first: bool) -> tuple[bool, ...]:
+    """Draft blocks attend to everything, except where the whole model is windowed by design."""
+    if dense_first:
+        trunk = tuple(period == 0 or layer % period != 0 for layer in range(outline.trunk))
+    else:
+        trunk = tuple(period == 0 or layer % period < period - 1 for layer in range(outline.trunk))
+    draft = period == 0 and outline.architecture in ("deepseek4", "dflash")
+    return trunk + (draft,) * outline.draft
+
+
+def _ordinal(period: int, dense_first: bool) -> str:
+    if period == 0:
+        return "every layer is windowed"
+    if period == 1:
+        return "every layer is full"
+    return f"of every {period} layers the {'first' if dense_first else 'last'} is full"
+
+
+def _none(outline: Outline, rule: str) -> Windows:
+    return Windows((False,) * outline.total, 0, rule)
