@@ -7,7 +7,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from core import units
-from core.gguf import display
+from core.gguf import excerpt
 from core.model.model import Model, Weights
 from core.provenance import Number, Unit
 from gui.document import Document
@@ -19,6 +19,9 @@ from gui.tables.view import SheetView
 from gui.widgets.breakable import breakable
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.text import Style, Text
+
+# llama.cpp takes names of up to 63 characters.
+_NAME_LETTERS = 500
 
 
 class TensorsPanel(QWidget):
@@ -121,10 +124,7 @@ class TensorsPanel(QWidget):
         shown = self.table.rows
         placeholder = "" if total else "This file holds no tensors."
         if total and not shown:
-            words = display(self.filter.text().strip())
-            placeholder = (
-                f"No tensor has “{words}” in its name, type or role. Esc in the filter shows all."
-            )
+            placeholder = f"No tensor has “{excerpt(self.filter.text())}” in its name, type or role. Esc in the filter shows all."
         self.view.set_placeholder(placeholder)
         bound = "≥ " if facts.is_lower_bound(model) else ""
         parts = [f"{_tensors(total)}, {bound}{self._size(model.weights.bytes)}"]
@@ -180,8 +180,9 @@ class _Card(QWidget):
         tensor = model.file.tensors[row]
         system = self._document.units
         layer = model.tensor_layers[row]
-        self._name.set_text(breakable(display(tensor.name)))
-        self._name.setAccessibleName(display(tensor.name))
+        name = excerpt(tensor.name, _NAME_LETTERS)
+        self._name.set_text(breakable(name))
+        self._name.setAccessibleName(name)
         words = [model.tensor_roles[row].value, tensors.shape_text(tensor.shape)]
         if layer is not None:
             words.insert(0, f"layer {layer}")

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QObject, Qt
 
-from core.gguf import display
 from core.gguf.header import Array, Entry, Header, Value
 from gui.tables import values
 from gui.tables.sheet import Column, Sheet
@@ -63,10 +62,10 @@ class MetadataTable(Sheet):
 
         def key_text(row: int) -> str:
             mark = " (duplicate)" if entries[row].duplicate else ""
-            return f"{display(entries[row].key) or '(empty)'}{mark}"
+            return f"{values.short(entries[row].key) or '(empty)'}{mark}"
 
         def key_tip(row: int) -> str:
-            key = display(entries[row].key)
+            key = values.short(entries[row].key)
             return f"{key}\n{DUPLICATE_HELP}" if entries[row].duplicate else key
 
         return (

@@ -16,6 +16,7 @@ from core.model.model import Model, Weights
 from core.provenance import Input, Number, Rank, Source, Unit, explain
 from core.units import UnitSystem
 from gui.tables.sheet import Column, Sheet
+from gui.tables.values import short
 
 
 class TensorColumn(IntEnum):
@@ -162,7 +163,7 @@ class TensorTable(Sheet):
             Column(
                 "name",
                 "Name",
-                lambda row: display(tensors[row].name),
+                lambda row: short(tensors[row].name),
                 lambda row: tensors[row].name,
                 names,
                 stretch=1,

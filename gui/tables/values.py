@@ -67,8 +67,13 @@ def preview(entry: Entry, first: Sequence[Value] = ()) -> str:
     return scalar_text(value, entry.type)
 
 
+def short(text: str) -> str:
+    """The beginning of a name, every odd character shown."""
+    return display(text[:PREVIEW_LETTERS]) + ("…" if len(text) > PREVIEW_LETTERS else "")
+
+
 def one_line(text: str) -> str:
-    """The beginning of a string on one line, control and invalid bytes shown."""
+    """The beginning of a string on one line; where a line ends stands a sign."""
     cut = text[:PREVIEW_LETTERS]
     line = display(" ⏎ ".join(cut.splitlines()) if "\n" in cut or "\r" in cut else cut)
     return f"{line}…" if len(text) > PREVIEW_LETTERS else line

@@ -29,11 +29,13 @@ SPECS = (
 QWEN_LAYERS = tuple(range(3, 40, 4))
 QWEN_CACHE = CacheFacts(
     known=True,
-    groups=(CacheGroup("attention", QWEN_LAYERS, 512, 512, rule="full_attention_interval is 4"),),
+    groups=(
+        CacheGroup("full attention", QWEN_LAYERS, 512, 512, rule="full_attention_interval is 4"),
+    ),
     states=(
         # 65,863,680 B in 30 layers: 548,864 elements each (3 × 8192 and 32 × 128 × 128).
         StateGroup(
-            "recurrent", tuple(i for i in range(40) if i not in QWEN_LAYERS), 24_576, 524_288
+            "gated delta net", tuple(i for i in range(40) if i not in QWEN_LAYERS), 24_576, 524_288
         ),
     ),
     layers=41,
@@ -125,13 +127,17 @@ def test_a_sum_has_its_formula_and_its_inputs(qtbot: QtBot) -> None:
 def test_layers_are_grouped_by_what_they_keep(qtbot: QtBot) -> None:
     found = figures(shown(qtbot, qwen()))
     assert found["10 of 40 layers keep a full cache"] == "20.0 KiB/token"  # 20,480 B
-    assert found["30 of 40 layers keep a recurrent state"] == "62.8 MiB"  # 65,863,680 B
+    assert (
+        found["30 of 40 layers keep a recurrent state (gated delta net)"] == "62.8 MiB"
+    )  # 65,863,680 B
 
 
 def test_the_cache_of_the_layers_follows_the_cache_types(qtbot: QtBot) -> None:
     # Qwen3.6-27B: 16 layers, 65,536 B a token in f16, 34,816 in q8_0, 18,432 in q4_0.
     layers = tuple(range(3, 64, 4))
-    cache = CacheFacts(known=True, groups=(CacheGroup("attention", layers, 1024, 1024),), layers=64)
+    cache = CacheFacts(
+        known=True, groups=(CacheGroup("full attention", layers, 1024, 1024),), layers=64
+    )
     panel = shown(qtbot, qwen(shape=shape_of(64), cache=cache))
     name = "16 of 64 layers keep a full cache"
     assert figures(panel)[name] == "64.0 KiB/token"
@@ -146,8 +152,8 @@ def test_windows_latent_caches_and_shared_layers_are_named(qtbot: QtBot) -> None
     cache = CacheFacts(
         known=True,
         groups=(
-            CacheGroup("full", (5, 11), 2048, 2048),
-            CacheGroup("window", (0, 1, 2, 3, 4), 2048, 2048, window=1024),
+            CacheGroup("full attention", (5, 11), 2048, 2048),
+            CacheGroup("sliding window", (0, 1, 2, 3, 4), 2048, 2048, window=1024),
         ),
         layers=12,
         shared_layers=5,
@@ -162,10 +168,27 @@ def test_windows_latent_caches_and_shared_layers_are_named(qtbot: QtBot) -> None
 def test_a_latent_cache_keeps_no_v_row(qtbot: QtBot) -> None:
     # 24 layers × 576 values, one row and no V, f16: 27,648 B.
     cache = CacheFacts(
-        known=True, groups=(CacheGroup("latent", tuple(range(24)), 576, 0),), layers=24
+        known=True, groups=(CacheGroup("latent attention", tuple(range(24)), 576, 0),), layers=24
     )
     found = figures(shown(qtbot, qwen(shape=shape_of(24), cache=cache)))
-    assert found["all 24 layers keep a full cache"] == "27.0 KiB/token"
+    assert found["all 24 layers keep a full cache (latent attention)"] == "27.0 KiB/token"
+
+
+def test_a_draft_block_that_is_kept_with_the_others_is_counted(qtbot: QtBot) -> None:
+    window = CacheGroup("raw window", tuple(range(44)), 512, 0, window=128)
+    fine = CacheGroup("compressed 4:1", (2, 4), 512, 0, stride=4)
+    cache = CacheFacts(known=True, groups=(window, fine), layers=44)
+    found = figures(shown(qtbot, qwen(shape=shape_of(43, draft_layers=1), cache=cache)))
+    assert "all 44 layers keep a window of 128 tokens (raw window)" in found
+    # 2 layers × 512 values × 2 bytes / 4 tokens
+    assert found["2 of 44 layers keep one row for 4 tokens (compressed 4:1)"] == "512 B/token"
+
+
+def test_what_a_draft_block_keeps_is_told_apart(qtbot: QtBot) -> None:
+    draft = CacheGroup("full attention", (40,), 512, 512)
+    cache = CacheFacts(known=True, groups=QWEN_CACHE.groups, draft_groups=(draft,), layers=41)
+    found = figures(shown(qtbot, qwen(cache=cache)))
+    assert found["the draft block keeps a full cache, when it is used"] == "2.00 KiB/token"
 
 
 def test_an_unknown_cache_rule_is_said_and_bounded_and_never_guessed(qtbot: QtBot) -> None:
@@ -336,6 +359,11 @@ def test_odd_names_cannot_reverse_the_panel(qtbot: QtBot) -> None:
     assert "evil\\u202ename" in words(panel)
 
 
+def test_a_name_of_a_million_letters_does_not_stop_the_panel(qtbot: QtBot) -> None:
+    panel = shown(qtbot, qwen(name="x" * 1_000_000, architecture="y" * 1_000_000))
+    assert len(words(panel)) < 4000
+
+
 @pytest.mark.parametrize("width", [300, 420])
 def test_nothing_is_cut_off_in_a_narrow_panel(qtbot: QtBot, width: int) -> None:
     deep = Path("/home/somebody") / "a-very-long-folder-name-without-any-space" / ("x" * 20)
@@ -363,6 +391,6 @@ def test_nothing_is_cut_off_in_a_narrow_panel(qtbot: QtBot, width: int) -> None:
 def test_the_strip_tells_each_layer_in_words(qtbot: QtBot) -> None:
     panel = shown(qtbot, qwen())
     description = panel._strip.accessibleDescription()
-    assert description.startswith("layer 0: recurrent; layer 1: recurrent; layer 2: recurrent; ")
-    assert "layer 3: attention;" in description
+    assert description.startswith("layer 0: gated delta net; layer 1: ")
+    assert "layer 3: full attention;" in description
     assert description.count("layer ") == 40

@@ -255,6 +255,14 @@ def test_without_a_model_and_without_tensors_the_panel_says_what_to_do(qtbot: Qt
     assert panel.status.text() == "0 tensors, 0 B"
 
 
+def test_a_name_of_a_million_letters_does_not_stop_the_panel(qtbot: QtBot) -> None:
+    panel = TensorsPanel(document_of(model_of([Spec("x" * 1_000_000, (32,), "F32")])))
+    qtbot.addWidget(panel)
+    panel.view.selectRow(0)
+    assert len(panel.table.index(0, TensorColumn.NAME).data()) == 201
+    assert len(panel.card._name.text()) == 500
+
+
 def test_every_control_has_a_name_for_screen_readers(panel: TensorsPanel) -> None:
     assert panel.view.accessibleName() == "Tensors"
     assert panel.filter.accessibleName()

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.gguf import PageError, display, read_page
+from core.gguf import PageError, excerpt, read_page
 from core.gguf.header import Array, Header, Value, ValueType
 from core.problems import Problem
 from gui.panels.metadata import reading
@@ -150,7 +150,7 @@ class ArrayPager(QWidget):
             return
         row = self.view.current_row()
         start = self._start + row + 1 if row >= 0 else 0
-        self.status.set_text(f"Looking for “{words}”…")
+        self.status.set_text(f"Looking for “{excerpt(words)}”…")
         self.find_button.setText("Stop")
 
         def look(handle: Handle) -> int | Problem | None:
@@ -184,7 +184,7 @@ class ArrayPager(QWidget):
         if isinstance(answer, Problem):
             self.problems.set_problems([answer])
         elif answer is None:
-            self.status.set_text(f"“{self.search.text()}” is in no element.")
+            self.status.set_text(f"“{excerpt(self.search.text())}” is in no element.")
         else:
             self.go_to(answer)
 
@@ -194,10 +194,6 @@ class ArrayPager(QWidget):
 
         def text(row: int) -> str:
             return values.item_text(items[row], element) or "(empty)"
-
-        def tip(row: int) -> str:
-            item = items[row]
-            return display(item) if isinstance(item, str) else text(row)
 
         columns = (
             Column(
@@ -215,7 +211,6 @@ class ArrayPager(QWidget):
                 text,
                 lambda row: values.json_value(items[row], element),
                 lambda: range(len(items)),
-                tip=tip,
                 stretch=1,
                 elide=Qt.TextElideMode.ElideRight,
             ),

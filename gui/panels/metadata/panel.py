@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.gguf import PageError, display
+from core.gguf import PageError, display, excerpt
 from core.gguf.header import Entry, Header
 from core.problems import Problem
 from gui.document import Document
@@ -217,7 +217,7 @@ class MetadataPanel(QWidget):
         placeholder = "" if total else "This file holds no metadata."
         if total and not shown:
             placeholder = (
-                f"“{display(self.filter.text().strip())}” is in no key and no value. Long arrays "
+                f"“{excerpt(self.filter.text())}” is in no key and no value. Long arrays "
                 "are searched one by one: choose a key. Esc in the field shows all keys."
             )
         self.view.set_placeholder(placeholder)
@@ -238,7 +238,7 @@ class _ValueWindow(QDialog):
     def __init__(self, header: Header, entry: Entry, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(display(entry.key))
+        self.setWindowTitle(excerpt(entry.key))
         self.value = ValueView(with_window=False)
         self.value.set_entry(header, entry)
         column = QVBoxLayout(self)

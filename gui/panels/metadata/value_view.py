@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from core import units
-from core.gguf import PageError, display
+from core.gguf import PageError, display, excerpt
 from core.gguf.header import Array, Entry, Header
 from core.problems import Problem
 from gui import theme
@@ -28,6 +28,7 @@ from gui.workers.runner import Handle, Runner
 
 # More than this in one line makes the text field slow; the copy has everything.
 SHOWN_LETTERS = 200_000
+_KEY_LETTERS = 300
 
 
 class ValueView(QWidget):
@@ -101,8 +102,9 @@ class ValueView(QWidget):
             self.text.setPlainText("")
             self._body.setCurrentWidget(self.text)
             return
-        self.key.set_text(breakable(display(entry.key) or "(empty key)"))
-        self.key.setAccessibleName(display(entry.key))
+        key = excerpt(entry.key, _KEY_LETTERS) or "(empty key)"
+        self.key.set_text(breakable(key))
+        self.key.setAccessibleName(key)
         self.about.set_text(_about(entry))
         if isinstance(entry.value, Array):
             self.pager.set_array(header, entry.value)

@@ -16,10 +16,12 @@ def keeps(model: Model, type_k: str, type_v: str) -> list[Fact]:
     Caches are per token in the chosen cache types, states per sequence.
     """
     cache, layers = model.cache, model.shape.layers
-    facts = [_cache_fact(group, layers, type_k, type_v) for group in cache.groups]
-    facts += [_state_fact(state, layers) for state in cache.states]
     kept = {layer for group in cache.groups for layer in group.layers}
     kept |= {layer for state in cache.states for layer in state.layers}
+    # Some engines keep the draft block's cache with the others.
+    counted = max(layers, cache.layers) if max(kept, default=0) >= layers else layers
+    facts = [_cache_fact(group, counted, type_k, type_v) for group in cache.groups]
+    facts += [_state_fact(state, counted) for state in cache.states]
     if cache.shared_layers:
         words = f"{_of(cache.shared_layers, layers)} read the cache of another layer"
         facts.append(Fact(words, Number(0, Unit.BYTES, _METADATA, note=cache.rule)))
@@ -51,10 +53,12 @@ def _of(count: int, layers: int) -> str:
 
 def _span(group: CacheGroup) -> str:
     if group.window is not None:
-        return f"a window of {group.window:,} tokens"
-    if group.stride > 1:
-        return f"a compressed cache, one row for {group.stride} tokens"
-    return "a full cache"
+        words, plain = f"a window of {group.window:,} tokens", "sliding window"
+    elif group.stride > 1:
+        words, plain = f"one row for {group.stride} tokens", ""
+    else:
+        words, plain = "a full cache", "full attention"
+    return words if group.name == plain else f"{words} ({group.name})"
 
 
 def _cache_fact(group: CacheGroup, layers: int, type_k: str, type_v: str) -> Fact:
@@ -97,4 +101,5 @@ def _state_fact(group: StateGroup, layers: int) -> Fact:
         ),
         f"{group.name}: {group.rule}" if group.rule else group.name,
     )
-    return Fact(f"{_of(len(group.layers), layers)} keep a recurrent state", number)
+    words = f"{_of(len(group.layers), layers)} keep a recurrent state ({group.name})"
+    return Fact(words, number)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.gguf import display
+from core.gguf import display, excerpt
 from core.gguf.header import ByteOrder, Kind, ModelFile
 from core.model.model import Model, Role, Weights
 from core.plan.plan import PartKind
@@ -30,6 +30,7 @@ from gui.widgets.share_bars import ShareBars, ShareRow
 from gui.widgets.text import Style, Text
 
 _MOST_PATHS = 12
+_NAME_LETTERS = 300
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 
 
@@ -149,7 +150,7 @@ class OverviewPanel(QScrollArea):
         units = self._document.units
         self._name.set_text(_name(model))
         title, words = EXPLAINED.get(model.file.kind, ("Language model", ""))
-        architecture = display(model.architecture) or "architecture not stated"
+        architecture = excerpt(model.architecture) or "architecture not stated"
         self._what.set_text(f"{architecture} · {title.lower()}")
         self._kind.set_total(None, units)
         self._kind.set_words(words)
@@ -304,7 +305,7 @@ class OverviewPanel(QScrollArea):
 
 
 def _name(model: Model) -> str:
-    return breakable(display(model.name or model.file.header.path.name))
+    return breakable(excerpt(model.name, _NAME_LETTERS) or display(model.file.header.path.name))
 
 
 def _bound_words(file: ModelFile) -> str:
@@ -323,10 +324,10 @@ def _bound_words(file: ModelFile) -> str:
 def _label_words(model: Model) -> str:
     """What the file calls itself, beside what is inside."""
     if model.label and model.mix:
-        return f"Labelled {display(model.label)}, really {model.mix}"
+        return f"Labelled {excerpt(model.label)}, really {model.mix}"
     if model.mix:
         return f"No label; inside is {model.mix}"
-    return f"Labelled {display(model.label)}" if model.label else ""
+    return f"Labelled {excerpt(model.label)}" if model.label else ""
 
 
 def _tried_words(model: Model, weights: Weights) -> str:
