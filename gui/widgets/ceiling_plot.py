@@ -56,7 +56,7 @@ class CeilingPlot(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._curve: Curve | None = None
-        self._canvas: PlotCanvas | None = None
+        self.canvas: PlotCanvas | None = None
         self._asked = False
         self._words = Text("", Style.MUTED, wrap=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -98,15 +98,15 @@ class CeilingPlot(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         """The plot library does not follow the palette by itself."""
-        if event.type() is QEvent.Type.PaletteChange and self._canvas is not None:
-            self._canvas.dress()
+        if event.type() is QEvent.Type.PaletteChange and self.canvas is not None:
+            self.canvas.dress()
         super().changeEvent(event)
 
     def _load(self) -> None:
         from gui.widgets.plot_canvas import PlotCanvas
 
-        self._canvas = PlotCanvas()
-        self._stack.addWidget(self._canvas.widget)
+        self.canvas = PlotCanvas()
+        self._stack.addWidget(self.canvas.widget)
         self._show()
 
     def _show(self) -> None:
@@ -115,8 +115,8 @@ class CeilingPlot(QWidget):
             self.setAccessibleDescription(self._words.text())
             return
         self.setAccessibleDescription(sentence(self._curve))
-        if self._canvas is not None:
-            self._canvas.set_curve(self._curve)
-            self._stack.setCurrentWidget(self._canvas.widget)
+        if self.canvas is not None:
+            self.canvas.set_curve(self._curve)
+            self._stack.setCurrentWidget(self.canvas.widget)
         else:
             self._words.set_text("")

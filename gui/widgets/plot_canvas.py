@@ -9,7 +9,7 @@ from typing import Any
 import pyqtgraph
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QCursor
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtWidgets import QGraphicsView, QToolTip
 
 from core.plan.plan import DepthPoint
 from core.units import format_rate, format_tokens
@@ -26,40 +26,54 @@ class PlotCanvas:
     def __init__(self) -> None:
         self._curve: Curve | None = None
         self._axes: tuple[int, float] | None = None
-        self._view: Any = pg.PlotWidget(enableMenu=False)
-        self._view.setFrameShape(self._view.Shape.NoFrame)
+        self._view: Any = pg.GraphicsView()
         self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        item = self._view.getPlotItem()
-        self._box = item.vb
-        item.hideButtons()
-        item.setMouseEnabled(False, False)
-        item.disableAutoRange()
-        self._bottom = item.getAxis("bottom")
-        self._left = item.getAxis("left")
-        for axis in (self._bottom, self._left):
+        self._view.setAntialiasing(True)
+        # Bare parts rather than a PlotItem, which brings half a dozen menus along.
+        self._box = pg.ViewBox(enableMenu=False, enableMouse=False)
+        self._left = pg.AxisItem("left", linkView=self._box)
+        self._bottom = pg.AxisItem("bottom", linkView=self._box)
+        metrics = self._view.fontMetrics()
+        layout = pg.GraphicsLayout()
+        # Room for half a label at the top and at the right end.
+        right = metrics.horizontalAdvance("262,144")
+        layout.setContentsMargins(0, metrics.height() // 2, right, 0)
+        layout.setSpacing(0)
+        layout.addItem(self._left, 0, 0)
+        layout.addItem(self._box, 0, 1)
+        layout.addItem(self._bottom, 1, 1)
+        self._view.setCentralItem(layout)
+        for axis in (self._left, self._bottom):
             # So many pixels of a label may stand out beyond the end of its axis.
             axis.setStyle(hideOverlappingLabels=60)
-        # Room for half a label at the top and at the right end.
-        metrics = self._view.fontMetrics()
-        right = metrics.horizontalAdvance("262,144")
-        item.layout.setContentsMargins(0, metrics.height() // 2, right, 0)
         self._bottom.setLabel("depth, tokens in the cache")
         self._left.setLabel("tok/s")
         self._left.setWidth(metrics.horizontalAdvance("10,000") * 1.7)
-        self._grid = item.plot(connect="pairs")
-        self._solid = item.plot(antialias=True)
-        self._dashed = item.plot(antialias=True)
-        self._stem = item.plot()
+        self._grid = pg.PlotCurveItem(connect="pairs")
+        self._stem = pg.PlotCurveItem()
+        self._dashed = pg.PlotCurveItem()
+        self._solid = pg.PlotCurveItem()
         self._marker = pg.ScatterPlotItem(size=9, pxMode=True)
-        item.addItem(self._marker)
+        for item in (self._grid, self._stem, self._dashed, self._solid, self._marker):
+            self._box.addItem(item, ignoreBounds=True)
         self._view.scene().sigMouseMoved.connect(self._read)
         self.dress()
 
     @property
-    def widget(self) -> QWidget:
+    def widget(self) -> QGraphicsView:
         """What to put on the screen."""
-        widget: QWidget = self._view
+        widget: QGraphicsView = self._view
         return widget
+
+    def view_range(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """The depths and the rates that the axes span."""
+        (left, right), (low, high) = self._box.viewRange()
+        return (left, right), (low, high)
+
+    def marker(self) -> list[tuple[float, float]]:
+        """Depth and rate of the marker, if there is one."""
+        depths, rates = self._marker.getData()
+        return list(zip(depths.tolist(), rates.tolist(), strict=True))
 
     def dress(self) -> None:
         """Take the colours of the theme."""

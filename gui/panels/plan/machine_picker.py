@@ -117,10 +117,13 @@ class MachinePicker(QWidget):
             self.box.setCurrentIndex(at)
         self._edit.setCursorPosition(0)
         self.bandwidth.show_device(machine.devices[0], units)
-        self.bandwidth.setVisible(len(machine.devices) == 1)
+        alone = len(machine.devices) == 1
+        self.bandwidth.setVisible(alone)
         host = machine.host
         said = trust(host.bandwidth) if host else ""
-        self.measure.setVisible(machine.id == "this" and host is not None and said != "measured")
+        measurable = machine.id == "this" and host is not None and said != "measured"
+        self.measure.setVisible(measurable)
+        self._side.setVisible(alone or measurable)
         self.measure.setText("Measure again" if said.startswith("measured") else "Measure")
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -237,10 +237,11 @@ def reason(plan: Plan, units: UnitSystem) -> str:
         if wanted is Verdict.FITS:
             devices = [deciding(plan)]
         only = "only " if wanted is Verdict.TIGHT else ""
-        return "; ".join(f"{only}{rest(d, units)} on {d.device.name}" for d in devices)
-    words = [plan.reason]
+        words = "; ".join(f"{only}{rest(d, units)} on {d.device.name}" for d in devices)
+        return words[:1].upper() + words[1:]
+    sentences = [plan.reason]
     cache, context = plan.model.cache, plan.settings.context
     if cache.low is not None and cache.high is not None:
         low, high = (format_bytes(rate * context, units) for rate in (cache.low, cache.high))
-        words.append(f"An f16 cache would take between {low} and {high}.")
-    return " ".join(words)
+        sentences.append(f"An f16 cache would take between {low} and {high}.")
+    return " ".join(sentences)

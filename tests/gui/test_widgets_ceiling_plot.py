@@ -1,0 +1,194 @@
+"""The ceiling curve: loaded after the first paint, still axes, a marker, words where unknown."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QAccessible, QColor, QMouseEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QToolTip
+from pytestqt.qtbot import QtBot
+
+from core.plan.plan import DepthPoint
+from gui.theme import DARK, LIGHT, Theme, ThemeMode
+from gui.widgets.ceiling_plot import CeilingPlot, Curve, sentence
+from gui.widgets.plot_canvas import _depth_ticks, _round_above
+
+# domain.md section 2: 936 / (16.1 + 0.3) = 57 tok/s at 16K, 936 / (16.1 + 3.6) = 47.5 at 192K.
+LAST = 196_608
+PER_TOKEN = 3.6e9 / LAST
+
+
+def points(start: int, end: int, steps: int = 128) -> tuple[DepthPoint, ...]:
+    depths = [start + (end - start) * i // steps for i in range(steps + 1)]
+    return tuple(
+        DepthPoint(d, round(16.1e9 + d * PER_TOKEN), 936e9 / (16.1e9 + d * PER_TOKEN))
+        for d in depths
+    )
+
+
+def curve(context: int = 16_384) -> Curve:
+    return Curve(points(0, context), points(context, LAST), context, LAST)
+
+
+@pytest.fixture
+def plot(qtbot: QtBot) -> CeilingPlot:
+    made = CeilingPlot()
+    qtbot.addWidget(made)
+    made.resize(600, 240)
+    made.set_curve(curve())
+    made.show()
+    qtbot.waitUntil(lambda: made.canvas is not None)
+    return made
+
+
+def inked(plot: CeilingPlot, color: str) -> list[QPoint]:
+    """Where the picture has about this colour; curves are smoothed, so no pixel is exact."""
+    image = plot.grab().toImage()
+    wanted = QColor(color)
+
+    def near(x: int, y: int) -> bool:
+        seen = image.pixelColor(x, y)
+        return (
+            abs(seen.red() - wanted.red())
+            + abs(seen.green() - wanted.green())
+            + abs(seen.blue() - wanted.blue())
+            < 60
+        )
+
+    return [QPoint(x, y) for x in range(image.width()) for y in range(image.height()) if near(x, y)]
+
+
+def test_the_plot_library_is_not_imported_before_the_first_paint() -> None:
+    code = (
+        "import sys\n"
+        "from PySide6.QtWidgets import QApplication\n"
+        "app = QApplication([])\n"
+        "from gui.widgets.ceiling_plot import CeilingPlot\n"
+        "plot = CeilingPlot()\n"
+        "plot.show()\n"
+        "plot.grab()\n"
+        "assert 'pyqtgraph' not in sys.modules and 'numpy' not in sys.modules\n"
+        "while plot.canvas is None:\n"
+        "    app.processEvents()\n"
+        "assert 'pyqtgraph' in sys.modules\n"
+    )
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-c", code], cwd=root, check=True, timeout=60)
+
+
+def test_a_curve_set_before_the_first_paint_is_drawn_after_it(plot: CeilingPlot) -> None:
+    assert len(inked(plot, LIGHT.accent)) > 20
+
+
+def test_the_sentence_has_both_ends_of_the_curve_with_units() -> None:
+    assert sentence(curve()) == (
+        "The decode ceiling is 58.1 tok/s at depth 0 and 57.1 tok/s at 16,384 tokens; "
+        "with more context it would be 47.5 tok/s at 196,608."
+    )
+
+
+def test_a_screen_reader_hears_the_sentence(plot: CeilingPlot) -> None:
+    spoken = QAccessible.queryAccessibleInterface(plot)
+    assert spoken.text(QAccessible.Text.Name) == "Decode ceiling by depth"
+    assert spoken.text(QAccessible.Text.Description) == sentence(curve())
+
+
+def test_the_axes_stand_still_while_the_context_slides(plot: CeilingPlot) -> None:
+    assert plot.canvas is not None
+    before = plot.canvas.view_range()
+    for context in (512, 4096, 131_072, LAST):
+        plot.set_curve(curve(context))
+        assert plot.canvas.view_range() == before
+    depths, rates = before
+    assert depths[0] == 0
+    assert LAST < depths[1] < 1.05 * LAST
+    assert rates[0] == 0
+    assert 58.1 < rates[1] < 80
+
+
+def test_the_marker_moves_with_the_chosen_depth(plot: CeilingPlot) -> None:
+    assert plot.canvas is not None
+    rightmost = []
+    for context in (16_384, 131_072, LAST):
+        plot.set_curve(curve(context))
+        depth, rate = plot.canvas.marker()[0]
+        assert depth == context
+        assert rate == pytest.approx(936e9 / (16.1e9 + context * PER_TOKEN))
+        rightmost.append(max(p.x() for p in inked(plot, LIGHT.accent)))
+    assert rightmost[0] < rightmost[1] < rightmost[2] < plot.width()
+
+
+def test_without_a_curve_there_are_words_and_nothing_red(plot: CeilingPlot) -> None:
+    plot.set_words("The bandwidth of this machine is not known.")
+    spoken = QAccessible.queryAccessibleInterface(plot)
+    assert (
+        spoken.text(QAccessible.Text.Description) == "The bandwidth of this machine is not known."
+    )
+    assert inked(plot, LIGHT.accent) == []
+    assert inked(plot, LIGHT.bad) == []
+    plot.set_curve(curve())
+    assert inked(plot, LIGHT.accent)
+
+
+def test_the_same_curve_is_not_drawn_again(
+    plot: CeilingPlot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Curve] = []
+    assert plot.canvas is not None
+    monkeypatch.setattr(plot.canvas, "set_curve", drawn.append)
+    plot.set_curve(curve())
+    assert drawn == []
+    plot.set_curve(curve(32_768))
+    assert len(drawn) == 1
+
+
+def test_the_plot_follows_the_theme(plot: CeilingPlot, theme: Theme, qapp: QApplication) -> None:
+    theme.set_mode(ThemeMode.DARK)
+    qapp.processEvents()
+    image = plot.grab().toImage()
+    assert image.pixelColor(plot.width() // 2, plot.height() // 2) == QColor(DARK.window)
+    assert inked(plot, DARK.accent)
+
+
+def test_the_pointer_reads_a_computed_point_and_no_menu_opens(plot: CeilingPlot) -> None:
+    assert plot.canvas is not None
+    view = plot.canvas.widget
+    target = view.viewport()
+    place = QPointF(view.width() / 2, view.height() / 2)
+    move = QMouseEvent(
+        QMouseEvent.Type.MouseMove,
+        place,
+        target.mapToGlobal(place),
+        Qt.MouseButton.NoButton,
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    QApplication.sendEvent(target, move)
+    text = QToolTip.text()
+    assert text.endswith("tokens")
+    known = {f"{p.depth:,}" for p in points(0, 16_384) + points(16_384, LAST)}
+    assert text.split(" at ")[1].removesuffix(" tokens") in known
+    QTest.mouseClick(target, Qt.MouseButton.RightButton)
+    assert QApplication.activePopupWidget() is None
+
+
+@pytest.mark.parametrize("value", [0.31, 1.0, 7.9, 58.1, 342.0, 1999.0, 25_000.0])
+def test_the_rate_axis_ends_at_a_round_number_close_above_the_curve(value: float) -> None:
+    step, top = _round_above(value)
+    assert value <= top <= 2 * value
+    assert top / step == pytest.approx(round(top / step))
+    assert 2 <= top / step <= 8
+
+
+@pytest.mark.parametrize("last", [1, 300, 4096, 40_960, 131_072, 262_144, 1_048_576, 10_485_760])
+def test_the_depth_axis_has_few_labels_and_ends_at_the_last_depth(last: int) -> None:
+    ticks = _depth_ticks(last)
+    assert ticks[0] == 0
+    assert ticks[-1] == last
+    assert ticks == sorted(set(ticks))
+    assert len(ticks) <= 7
