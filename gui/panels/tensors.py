@@ -124,7 +124,10 @@ class TensorsPanel(QWidget):
         shown = self.table.rows
         placeholder = "" if total else "This file holds no tensors."
         if total and not shown:
-            placeholder = f"No tensor has “{excerpt(self.filter.text())}” in its name, type or role. Esc in the filter shows all."
+            words = excerpt(self.filter.text())
+            placeholder = (
+                f"No tensor has “{words}” in its name, type or role. Esc in the filter shows all."
+            )
         self.view.set_placeholder(placeholder)
         bound = "≥ " if facts.is_lower_bound(model) else ""
         parts = [f"{_tensors(total)}, {bound}{self._size(model.weights.bytes)}"]
