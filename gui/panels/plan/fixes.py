@@ -100,7 +100,7 @@ class FixRow(Wrap):
         self._document = document
         self.buttons: list[QPushButton] = []
         self._plan: Plan | None = None
-        self._lead = Text("It would fit with", Style.MUTED)
+        self._lead = Text("It would fit with", Style.MUTED, parent=self)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_AFTER_MS)
