@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import psutil
 import shiboken6
 from PySide6.QtCore import QCoreApplication, QEvent, QThread, QTimer
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 
 # A thread or process that has been told to end gets so long.
 _PATIENCE_SECONDS = 2.0
@@ -29,6 +30,8 @@ def no_leaks() -> Iterator[None]:
         yield
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
     QCoreApplication.processEvents()
+    if set(QApplication.topLevelWidgets()) - windows:
+        gc.collect()  # a widget without a parent may hang in a cycle of Python's
     leaks = [_named(w) for w in QApplication.topLevelWidgets() if w not in windows]
     leaks += [
         f"{type(thing).__name__} started at {place}"
@@ -80,5 +83,6 @@ def _after_a_while(find: Callable[[], set[Any]]) -> set[Any]:
 
 
 def _named(widget: QWidget) -> str:
-    name = widget.objectName() or widget.windowTitle() or "without a name"
+    words = widget.text() if isinstance(widget, QLabel | QAbstractButton) else ""
+    name = widget.objectName() or widget.windowTitle() or words or "without a name"
     return f"window {type(widget).__name__} ({name})"
