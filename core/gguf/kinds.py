@@ -41,7 +41,7 @@ def kind_of(header: Header) -> Kind:
         return Kind.PROJECTOR
     if architecture == "controlvector":
         return Kind.CONTROL_VECTOR
-    if stated == "adapter" or "adapter.type" in metadata:
+    if stated == "adapter" or any(key.startswith("adapter.") for key in metadata):
         return Kind.ADAPTER
     if stated == "imatrix" or "imatrix.chunk_count" in metadata or "imatrix.datasets" in metadata:
         return Kind.IMATRIX

@@ -34,9 +34,9 @@ def open_file(
     opened = read_header(path, cancelled, progress)
     count = _integer(opened, "split.count") or 1
     name = _NAME.fullmatch(opened.path.name)
-    if count <= 1 or count > MAX_SHARDS:
+    if count <= 1:
         return _family([opened], (), _name_notes(opened, name, count))
-    if name is None or int(name["count"]) != count:
+    if name is None or int(name["count"]) != count or count > MAX_SHARDS:
         return _family([opened], _unnamed(opened, count), [_unnameable(opened, count)])
     headers: list[Header] = []
     missing: list[str] = []
@@ -102,19 +102,19 @@ def _missing(names: list[str], count: int, opened: Header) -> list[Problem]:
 
 
 def _unnamed(opened: Header, count: int) -> tuple[str, ...]:
+    if count > MAX_SHARDS:
+        return (f"{count - 1:,} other shards",)
     own = _integer(opened, "split.no")
-    return tuple(
-        f"shard {number + 1} of {count}" for number in range(count) if number != (own or 0)
-    )
+    return tuple(f"shard {n + 1} of {count}" for n in range(count) if n != (own or 0))
 
 
 def _unnameable(opened: Header, count: int) -> Problem:
     return Problem(
         "missing-shard",
-        f"{display(opened.path.name)} is one of {count:,} shards, but is not named like one, so "
-        "the others cannot be found. Every total is a lower bound.",
+        f"{display(opened.path.name)} is one of {count:,} shards, but its name does not say which, "
+        "so the others cannot be found. Every total is a lower bound.",
         Severity.WARNING,
-        advice=f"Name the files NAME-00001-of-{count:05}.gguf and so on.",
+        advice="Name the shards as they were named: NAME-00001-of-00003.gguf and so on.",
     )
 
 

@@ -12,6 +12,7 @@ from core.problems import Problem
 from core.units import format_bytes, format_exact_bytes
 
 _HEAD = 1 << 16
+_WORDS = 1 << 12  # enough to find a sentence in; the patterns below are not linear
 _LFS = re.compile(rb"version https://git-lfs[^\n]*\n(?:[^\n]*\n)*?size (\d{1,18})\s")
 _TAG = re.compile(r"<(script|style)\b.*?</\1\s*>|<[^>]*>", re.DOTALL | re.IGNORECASE)
 # The ancestors of GGUF wrote their magic as a little-endian number.
@@ -67,7 +68,7 @@ def recognize(source: Source, path: Path) -> Problem:
         return problem(
             "too-short", f"{name} is too short to be a model: {lengths}.", "Download it again."
         )
-    if pointer := _LFS.match(head):
+    if pointer := _LFS.match(head[:_WORDS]):
         real = int(pointer[1])
         return problem(
             "lfs-pointer",
@@ -78,7 +79,7 @@ def recognize(source: Source, path: Path) -> Problem:
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     start = text[:16].lower()
     if start.startswith((b"<!doctype", b"<html", b"<head", b"<body", b"<?xml", b"<!--")):
-        words = excerpt(_TAG.sub(" ", text.decode("utf-8", "replace")))
+        words = excerpt(_TAG.sub(" ", text[:_WORDS].decode("utf-8", "replace")))
         return problem(
             "web-page",
             f"{name} is a web page, not a model; {lengths}. It begins: “{words}”",
@@ -120,7 +121,7 @@ def recognize(source: Source, path: Path) -> Problem:
         return problem(
             "text",
             f"{name} is {what}, not a model; {lengths}. It says: “"
-            f"{excerpt(text.decode('utf-8', 'replace'))}”",
+            f"{excerpt(text[:_WORDS].decode('utf-8', 'replace'))}”",
             _GET_THE_FILE,
         )
     return problem(
