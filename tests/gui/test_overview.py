@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from pytestqt.qtbot import QtBot
 
 from core.gguf.header import Kind
 from core.model.model import CacheFacts, CacheGroup, Model, Role, StateGroup
+from core.plan.plan import PartKind
 from core.problems import Problem, Severity
 from core.provenance import Rank
 from core.units import UnitSystem
+from gui import theme
 from gui.panels.overview import OverviewPanel
 from gui.panels.overview.kinds import EXPLAINED
 from gui.widgets.fact_label import FactLabel
@@ -306,13 +309,28 @@ def test_a_missing_part_is_named_and_every_total_is_a_lower_bound(qtbot: QtBot) 
     missing = ("big-00002-of-00003.gguf",)
     panel = shown(qtbot, qwen(shards=2, missing=missing))
     assert (
-        "1 part is missing of 3: every total below is a lower bound. "
+        "A part of the model is missing: every total below is a lower bound. "
         "Missing: big-00002-of-00003.gguf" in words(panel)
     )
     found = figures(panel)
     for name in ("Size on disk", "Parameters", "Used for each token", "By format", "By role"):
         assert found[name].startswith("≥ "), name
     assert found["One token reads"].startswith("≥ ")
+
+
+def test_a_header_that_ends_inside_its_tensor_table_gives_lower_bounds(qtbot: QtBot) -> None:
+    whole = qwen()
+    cut = replace(whole.file.header, data_offset=None)
+    panel = shown(qtbot, replace(whole, file=replace(whole.file, header=cut, headers=(cut,))))
+    assert "The header ends before its last tensor" in words(panel)
+    assert figures(panel)["Parameters"].startswith("≥ ")
+
+
+def test_the_kind_is_explained_once(qtbot: QtBot) -> None:
+    said = Problem("projector", "mmproj.gguf is a projector.", Severity.NOTE)
+    panel = shown(qtbot, qwen(kind=Kind.PROJECTOR, file_problems=(said,)))
+    assert "mmproj.gguf is a projector." not in words(panel)
+    assert EXPLAINED[Kind.PROJECTOR][1] in words(panel)
 
 
 def test_problems_are_listed_the_most_severe_first(qtbot: QtBot) -> None:
@@ -386,6 +404,48 @@ def test_nothing_is_cut_off_in_a_narrow_panel(qtbot: QtBot, width: int) -> None:
     assert page is not None
     assert page.minimumSizeHint().width() <= panel.viewport().width()
     assert page.width() == panel.viewport().width()
+
+
+def colours(panel: OverviewPanel, x: int) -> list[str]:
+    """What the strip paints at ``x``, from the top."""
+    image = panel._strip.grab().toImage()
+    return [image.pixelColor(x, y).name() for y in range(image.height())]
+
+
+def test_the_strip_tells_full_caches_windows_and_states_by_their_shape(qtbot: QtBot) -> None:
+    cache = CacheFacts(
+        known=True,
+        groups=(
+            CacheGroup("full attention", (0,), 512, 512),
+            CacheGroup("sliding window", (1,), 512, 512, window=128),
+        ),
+        states=(StateGroup("Mamba", (2,), 16, 16),),
+        layers=4,
+    )
+    panel = shown(qtbot, qwen(shape=shape_of(4), cache=cache))
+    orange, teal = (theme.LIGHT.parts[k].color for k in (PartKind.CACHE, PartKind.STATE))
+    width, height = panel._strip.width(), panel._strip.height()
+    full, window, state, nothing = (colours(panel, (2 * i + 1) * width // 8) for i in range(4))
+    assert full.count(orange) == height
+    assert window.count(orange) == height - height // 2
+    assert window[-1] == orange
+    assert [full[0], state[0], state[-1]] == [orange, teal, teal]
+    assert state.count(teal) == 2  # hollow
+    assert {orange, teal}.isdisjoint(nothing)
+    assert nothing[-1] != nothing[0]
+
+
+def test_layers_with_cache_and_state_show_both(qtbot: QtBot) -> None:
+    cache = CacheFacts(
+        known=True,
+        groups=(CacheGroup("full attention", (0, 1), 512, 512),),
+        states=(StateGroup("Mamba", (0, 1), 16, 16),),
+        layers=2,
+    )
+    panel = shown(qtbot, qwen(shape=shape_of(2), cache=cache))
+    seen = colours(panel, panel._strip.width() // 4)
+    assert theme.LIGHT.parts[PartKind.CACHE].color in seen
+    assert theme.LIGHT.parts[PartKind.STATE].color in seen
 
 
 def test_the_strip_tells_each_layer_in_words(qtbot: QtBot) -> None:

@@ -212,8 +212,10 @@ def cache_read(plan: Plan) -> Number[int] | None:
 
 
 def is_lower_bound(model: Model) -> bool:
-    """Whether a part of the family is missing, so that totals are only bounds."""
-    return bool(model.file.missing)
+    """Whether tensors are missing, with a shard or behind the end of a header, so that totals are
+    only bounds."""
+    cut = any(header.data_offset is None and header.tensors for header in model.file.headers)
+    return cut or bool(model.file.missing)
 
 
 def decodes(model: Model) -> bool:
@@ -229,9 +231,7 @@ def _bounded(fact: Fact, model: Model, units: UnitSystem) -> Fact:
 
 
 def _missing_note(model: Model) -> str:
-    if not is_lower_bound(model):
-        return ""
-    return f"Lower bound: {len(model.file.missing)} part(s) of the model were not found."
+    return "Lower bound: a part of the model was not found." if model.file.missing else ""
 
 
 def _parameters(weights: Weights) -> Number[int]:

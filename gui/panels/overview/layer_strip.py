@@ -1,8 +1,8 @@
-"""One cell per layer: what it keeps while the model writes, told by height, hatch and words."""
+"""One cell per layer: what it keeps while the model writes, told by shape, colour and words."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QSize
+from PySide6.QtCore import QEvent, QRect, QSize
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
@@ -12,8 +12,9 @@ from gui import theme
 
 
 class LayerStrip(QWidget):
-    """Layers from the left. A full cell keeps the whole context, a low one a window of it, a
-    hollow one a state of fixed size, a line nothing. The rows below say the same in words."""
+    """Layers from the left. A high cell keeps the whole context, a low one a window or an extract
+    of it, a hollow one a state of fixed size, a line nothing. Where layers keep both, the states
+    have a lane of their own. The rows below say the same in words."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -31,7 +32,8 @@ class LayerStrip(QWidget):
             for group in model.cache.groups:
                 for layer in group.layers:
                     if layer < count:
-                        kinds[layer].add("full" if group.window is None else "window")
+                        high = group.window is None and group.stride == 1
+                        kinds[layer].add("high" if high else "low")
                         words[layer].append(group.name)
             for state in model.cache.states:
                 for layer in state.layers:
@@ -69,22 +71,21 @@ class LayerStrip(QWidget):
         cache, state = (QColor(c.tone(k).color) for k in (PartKind.CACHE, PartKind.STATE))
         count, width, height = len(self._cells), self.width(), self.height()
         gap = 1 if width >= 4 * count else 0
+        lanes = any("state" in kinds and len(kinds) > 1 for kinds, _ in self._cells)
+        cache_bottom = height // 2 - 1 if lanes else height
+        state_top = height // 2 + 1 if lanes else 0
         for i, (kinds, _) in enumerate(self._cells):
             left, right = (k * width // count for k in (i, i + 1))
-            wide, middle = max(1, right - left - gap), height // 2
+            wide = max(1, right - left - gap)
             painter.fillRect(left, height - 1, wide, 1, QColor(c.muted))
-            if kinds & {"full", "window"}:
-                top = 0 if "full" in kinds else middle
-                bottom = middle - 1 if {"full", "state"} <= kinds else height
-                painter.fillRect(left, top, wide, bottom - top, cache)
+            if kinds & {"high", "low"}:
+                top = 0 if "high" in kinds else cache_bottom // 2
+                painter.fillRect(left, top, wide, cache_bottom - top, cache)
             if "state" in kinds:
-                top = middle if "full" in kinds else 0
-                bottom = middle - 1 if "window" in kinds else height
-                painter.fillRect(left, top, wide, bottom - top, state)
+                painter.fillRect(left, state_top, wide, height - state_top, state)
                 if wide > 3:
-                    painter.fillRect(
-                        left + 1, top + 1, wide - 2, bottom - top - 2, QColor(c.window)
-                    )
+                    inside = QRect(left + 1, state_top + 1, wide - 2, height - state_top - 2)
+                    painter.fillRect(inside, QColor(c.window))
 
 
 def _said(words: tuple[str, ...]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
@@ -167,7 +169,13 @@ class OverviewPanel(QScrollArea):
         found: list[Problem] = [*model.file.problems, *model.problems]
         if model.cache.problem is not None:
             found.append(model.cache.problem)
-        found = list(dict.fromkeys(found))
+        # The kind is explained above, and the one file needs no path.
+        kind, path = model.file.kind.value, display(str(model.file.header.path))
+        found = [
+            replace(problem, where="") if problem.where == path else problem
+            for problem in dict.fromkeys(found)
+            if problem.code != kind
+        ]
         found.sort(key=lambda problem: _SEVERITIES.index(problem.severity))
         self._notes.set_problems(found)
         self._notes_section.set_total(None, self._document.units)
@@ -310,14 +318,13 @@ def _name(model: Model) -> str:
 
 def _bound_words(file: ModelFile) -> str:
     """What is missing, and what that does to every total."""
-    missing, found = len(file.missing), len(file.headers)
-    if not missing:
-        return ""
-    parts = "1 part is" if missing == 1 else f"{missing} parts are"
-    return (
-        f"{parts} missing of {missing + found}: every total below is a lower bound. "
-        f"Missing: {', '.join(display(name) for name in file.missing[:3])}"
-        + ("…" if missing > 3 else "")
+    if not file.missing:
+        return "The header ends before its last tensor: every total below is a lower bound."
+    names = ", ".join(excerpt(name) for name in file.missing[:3])
+    rest = f" and {len(file.missing) - 3:,} more" if len(file.missing) > 3 else ""
+    return breakable(
+        "A part of the model is missing: every total below is a lower bound. "
+        f"Missing: {names}{rest}"
     )
 
 
