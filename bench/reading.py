@@ -233,7 +233,8 @@ def _measure_here(names: list[str], path: Path, small: Path, rounds: int) -> Fig
 
 def _measure(names: list[str], path: Path, small: Path, rounds: int) -> Figures:
     """The same in a process of its own."""
-    command = [sys.executable, "-m", "bench.reading", ",".join(names), path, small, str(rounds)]
+    arguments = [",".join(names), str(path), str(small), str(rounds)]
+    command = [sys.executable, "-m", "bench.reading", *arguments]
     root = Path(__file__).resolve().parent.parent
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, text=True, check=True)
     return Figures(*json.loads(done.stdout))
@@ -256,19 +257,18 @@ def main() -> None:
     theirs = min(reader.seconds["GGUFReader"])
     for figures in (alone, both, reader):
         assert all(count[1] == TENSORS for count in figures.counts.values())
-    print(
-        f"{TOKENS:,} tokens, {MERGES:,} merges, {TENSORS} tensors; best of {_ROUNDS} rounds, warm"
-    )
-    print(
-        f"ours, with tensors and facts   {1000 * ours:8.1f} ms   {alone.memory / 1e6:6.1f} MB more"
-    )
-    print(f"plain loop with struct         {1000 * loop:8.1f} ms")
-    print(
-        f"gguf.GGUFReader, one round     {1000 * theirs:8.1f} ms   {reader.memory / 1e6:6.1f} MB more"
-    )
+    print(f"{TOKENS:,} tokens, {MERGES:,} merges, {TENSORS} tensors; best of {_ROUNDS}, warm")
+    _row("ours, with tensors and facts", ours, alone.memory)
+    _row("plain loop with struct", loop, None)
+    _row("gguf.GGUFReader, one round", theirs, reader.memory)
     _bar("times faster than GGUFReader", theirs / ours, BAR_READER, at_least=True)
     _bar("times the plain loop", ours / loop, BAR_LOOP)
     _bar("MB more memory", alone.memory / 1e6, BAR_MEMORY)
+
+
+def _row(what: str, seconds: float, memory: int | None) -> None:
+    more = "" if memory is None else f"{memory / 1e6:9.1f} MB more"
+    print(f"{what:30}{1000 * seconds:9.1f} ms{more}")
 
 
 def _bar(what: str, value: float, bar: float, *, at_least: bool = False) -> None:
@@ -280,10 +280,7 @@ def _bar(what: str, value: float, bar: float, *, at_least: bool = False) -> None
 if __name__ == "__main__":
     if sys.argv[1:]:
         wanted, large_file, small_file, times = sys.argv[1:]
-        print(
-            json.dumps(
-                _measure_here(wanted.split(","), Path(large_file), Path(small_file), int(times))
-            )
-        )
+        found = _measure_here(wanted.split(","), Path(large_file), Path(small_file), int(times))
+        print(json.dumps(found))
     else:
         main()
