@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.machine.machine import Machine
+from core.model import requantize
 from core.model.model import Model, Weights
 from core.plan.choice import Choice
 from core.plan.memory import memory
@@ -35,10 +36,13 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
 
 
 def _weights(model: Model, choice: Choice) -> tuple[Weights, tuple[Problem, ...]]:
-    """The file's own weights, or as they would be in another quantization."""
+    """The file's own weights, or as they would be in another quantization.
+
+    Where that quantization cannot be made, the file's own with the problem that says so.
+    """
     if choice.requantize is None:
         return model.weights, ()
-    from core.model import requantize
-
     weights = requantize(model, choice.requantize)
+    if isinstance(weights, Problem):
+        return model.weights, (weights,)
     return weights, weights.problems

@@ -9,13 +9,13 @@ from weakref import WeakKeyDictionary
 from core.machine.machine import Backend
 from core.model.cache_size import CacheSize
 from core.model.model import Model
-from core.plan.buffers.anatomy import Anatomy, LayerAnatomy, dissect
+from core.plan.buffers.anatomy import Anatomy, dissect
 from core.plan.buffers.compose import graph
 from core.plan.buffers.parts import Shape
 from core.plan.buffers.tape import HOST, Program, compile_tape, peaks
 from core.plan.choice import Engine
 from core.plan.engines import RULES
-from core.plan.placement import HOST_ALIGNMENT, Placement, alignment, is_cuda_like
+from core.plan.placement import HOST_ALIGNMENT, Placement, alignment
 from core.plan.plan import Settings
 from core.provenance import Input, Number, Rank, Source, Unit
 
@@ -26,6 +26,7 @@ _FORMULA = "most that is alive at once while a batch goes through the layers"
 _OUTPUT_SOURCE = Source(Rank.DERIVED, "output buffer of llama.cpp b11434, in host memory")
 _OUTPUT_FORMULA = "4 B x vocabulary x slots"
 _KEPT = 256  # compiled graphs per model
+_PERIODS_KEPT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,30 +62,20 @@ def buffer_sizes(
         anatomy = _anatomies[model] = dissect(model)
     cells, streams = anatomy.cells(size)
     shape = _shape(anatomy, settings, cells, streams)
-    devices = sorted({*placement.layers, placement.output} - {placement.host})
-    owner = {device: number + 1 for number, device in enumerate(devices)}
-    if not placement.one_memory:
-        owner[placement.host] = HOST
-    else:
-        owner[placement.host] = 1 if settings.gpu_layers else HOST
-    trunk = [owner[device] for device in placement.layers[: len(anatomy.layers)]]
-    chosen = _representatives(anatomy, trunk)
-    key = _Key(shape, tuple(trunk), owner[placement.output])
-    programs = _programs.setdefault(model, OrderedDict())
-    program = programs.get(key)
-    if program is None:
-        tape = graph(anatomy, shape, chosen, owner[placement.output])
-        program = programs[key] = compile_tape(tape, len(owner) if HOST in owner.values() else 2)
-        if len(programs) > _KEPT:
-            programs.popitem(last=False)
-    count = program.devices
-    align = [HOST_ALIGNMENT] + [alignment(settings.backend)] * (count - 1)
-    found = peaks(program, cells, align)
+    # The tape's device 0 is the host's memory pool; a unified machine has both in one memory.
+    gpus = sorted({*placement.layers, placement.output})
+    if not (placement.one_memory and settings.gpu_layers):
+        gpus = [device for device in gpus if device != placement.host]
+    number = {device: index + 1 for index, device in enumerate(gpus)}
+    owners = tuple(number.get(device, HOST) for device in placement.layers[: len(anatomy.layers)])
+    key = _Key(shape, owners, number.get(placement.output, HOST))
+    program = _program(model, anatomy, key, len(gpus) + 1)
+    aligned = [HOST_ALIGNMENT] + [alignment(settings.backend)] * len(gpus)
+    found = peaks(program, cells, aligned)
     by_device = [0] * len(placement.devices)
-    for device, number in owner.items():
-        by_device[device] += found[number]
-    if (placement.one_memory and settings.gpu_layers) or HOST not in owner.values():
-        by_device[placement.host] += found[HOST]
+    by_device[placement.host] = found[HOST]
+    for device, index in number.items():
+        by_device[device] += found[index]
     inputs = (
         Input("ubatch", settings.ubatch, Unit.TOKENS),
         Input("rows of logits", shape.outputs),
@@ -94,6 +85,20 @@ def buffer_sizes(
         tuple(Number(n, Unit.BYTES, _SOURCE, _FORMULA, inputs, ERROR_NOTE) for n in by_device),
         _output(anatomy, settings),
     )
+
+
+def _program(model: Model, anatomy: Anatomy, key: _Key, devices: int) -> Program:
+    """The compiled graph of these settings, made once."""
+    programs = _programs.setdefault(model, OrderedDict())
+    program = programs.get(key)
+    if program is None:
+        kept = _shortened(list(zip(anatomy.kinds, key.layers, strict=True)))
+        layers = [(anatomy.layers[n], key.layers[n]) for n in kept]
+        tape = graph(anatomy, key.shape, layers, key.output)
+        program = programs[key] = compile_tape(tape, devices)
+        if len(programs) > _KEPT:
+            programs.popitem(last=False)
+    return program
 
 
 ERROR_NOTE = ""
@@ -117,20 +122,29 @@ def _shape(anatomy: Anatomy, settings: Settings, cells: tuple[int, ...], streams
     )
 
 
-def _representatives(anatomy: Anatomy, devices: list[int]) -> list[tuple[LayerAnatomy, int]]:
-    """Layers that show every step from one kind to the next twice, and the last one."""
-    chosen: list[tuple[LayerAnatomy, int]] = []
-    seen: dict[tuple[int, int, int, int], int] = {}
-    before = (-1, -1)
-    last = len(anatomy.layers) - 1
-    for number, (layer, device) in enumerate(zip(anatomy.layers, devices, strict=True)):
-        kind = (anatomy.kinds[number], device)
-        step = (*before, *kind)
-        count = seen[step] = seen.get(step, 0) + 1
-        if count <= 2 or number == last:
-            chosen.append((layer, device))
-        before = kind
-    return chosen
+def _shortened(kinds: list[tuple[int, int]]) -> list[int]:
+    """Which layers to walk: of a long run of equal steps only its beginning and its end.
+
+    Two periods are kept and an even number of them left out, so that blocks which change places
+    from one layer to the next end where they would. The last layer always stays.
+    """
+    kept = list(range(len(kinds)))
+    while True:
+        here = [kinds[n] for n in kept[:-1]]
+        drop, start = 0, 0
+        for period in range(1, min(16, len(here) // 3) + 1):
+            first = 0
+            while first < len(here):
+                end = first + period
+                while end < len(here) and here[end] == here[end - period]:
+                    end += 1
+                spare = ((end - first) // period - _PERIODS_KEPT) // 2 * 2 * period
+                if spare > drop:
+                    drop, start = spare, first + period * _PERIODS_KEPT
+                first = max(first + 1, end - period + 1)
+        if not drop:
+            return kept
+        del kept[start : start + drop]
 
 
 def _output(anatomy: Anatomy, settings: Settings) -> Number[int]:
@@ -144,4 +158,4 @@ def _output(anatomy: Anatomy, settings: Settings) -> Number[int]:
     )
 
 
-__all__ = ["BufferSizes", "buffer_sizes", "is_cuda_like"]
+__all__ = ["BufferSizes", "buffer_sizes"]

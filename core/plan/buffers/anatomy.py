@@ -34,10 +34,11 @@ class LayerAnatomy:
     own_cache: bool
     index_cache: int | None
     recurrent: bool
+    windowed: bool = False
 
     def has(self, *names: str) -> bool:
         """Whether all these weights are there ("attn_q")."""
-        return all(f"{name}.weight" in self.shapes for name in names)
+        return all(f"{name}.weight" in self.shapes or name in self.shapes for name in names)
 
     def rows(self, name: str) -> int:
         """Width of what multiplying by this weight gives; 0 without it."""
@@ -62,6 +63,7 @@ class LayerAnatomy:
             self.own_cache,
             self.index_cache,
             self.recurrent,
+            self.windowed,
         )
 
 
@@ -164,6 +166,7 @@ def dissect(model: Model) -> Anatomy:
             own_cache=own,
             index_cache=beside.get(index),
             recurrent=index in stateful,
+            windowed=found is not None and found[1].window is not None,
         )
         layers.append(layer)
         numbers.append(kinds.setdefault(layer.signature, len(kinds)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from core.gguf.header import Array
 from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
 from core.plan.buffers.latent import latent_attention
-from core.plan.buffers.parts import F32, I32, I64, CacheInputs, Graph, Shape
+from core.plan.buffers.parts import F16, F32, I32, I64, CacheInputs, Graph, Shape
 from core.plan.buffers.recurrent import (
     Lightning,
     States,
@@ -22,74 +22,46 @@ from core.plan.buffers.tape import HOST, Tape, Tensor, view
 
 # What the tensors do not say, by architecture (llama.cpp b11434, src/models).
 
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Positions enter otherwise than by a rotation of Q and K.
-_NO_ROPE = frozenset(
-    [
-        "gpt2",
-        "starcoder",
-        "bloom",
-        "mpt",
-        "refact",
-        "jais",
-        "jamba",
-        "nemotron_h",
-        "nemotron_h_moe",
-        "plamo2",
-        "kimi-linear",
-        "kimi-k3",
-    ]
+_NO_ROPE = _names(
+    "gpt2 starcoder bloom mpt refact jais jamba nemotron_h nemotron_h_moe plamo2 kimi-linear"
 )
+# Every so many layers has none, and only layers with a window have one.
+_ROPE_STEP = {"smollm3": 4, "llama4": 4, "afmoe": 4}
+_ROPE_IN_WINDOW = _names("cohere2 cohere2moe exaone-moe maple muse-glimmer dots3note")
 # A batch is raw embeddings or tokens, never a mixture of both.
-_UNMIXED = frozenset(
-    ["cogvlm", "deepseek4", "granite-switch", "eagle3", "dflash", "gemma4-assistant"]
-)
+_UNMIXED = _names("cogvlm deepseek4 granite-switch eagle3 dflash gemma4-assistant")
 # Four positions per token where the rotation has sections.
-_MULTI_ROPE = frozenset(
-    [
-        "qwen2vl",
-        "paddleocr",
-        "qwen3vl",
-        "qwen3vlmoe",
-        "qwen35",
-        "qwen35moe",
-        "clef",
-        "qwen4exp",
-        "qwen3tts",
-        "glm4",
-        "glm4moe",
-        "hunyuan_vl",
-        "bailingmoe3",
-        "dflash",
-    ]
+_MULTI_ROPE = _names(
+    "qwen2vl paddleocr qwen3vl qwen3vlmoe qwen35 qwen35moe clef qwen4exp qwen3tts glm4 glm4moe "
+    "hunyuan_vl bailingmoe3 dflash"
 )
-_SQUARED = frozenset(["nemotron", "nemotron_h", "nemotron_h_moe", "arcee", "jais2"])
-_SCALED_TOKENS = frozenset(["gemma3", "gemma3n", "gemma4", "gemma-embedding"])
-# Weights of the chosen experts are divided by their sum whatever the file says.
-_NORMALIZED = frozenset(
-    [
-        "llama",
-        "qwen3moe",
-        "qwen3vlmoe",
-        "qwen3next",
-        "qwen35moe",
-        "dbrx",
-        "minimax-m2",
-        "minimax-01",
-        "grok",
-        "mimo2",
-        "granitemoe",
-        "granitehybrid",
-        "granite",
-        "lfm2moe",
-        "smallthinker",
-        "phimoe",
-        "kimi-linear",
-        "mellum",
-    ]
+# Squared ReLU without a gate: one step more.
+_SQUARED = _names("nemotron nemotron_h nemotron_h_moe arcee jais2")
+_SCALED_TOKENS = _names("gemma3 gemma3n gemma4 gemma-embedding")
+# The weights of the chosen experts are divided by their sum whatever the file says.
+_NORMALIZED = _names(
+    "llama qwen3moe qwen3vlmoe qwen3next qwen35moe dbrx minimax-m2 minimax-01 grok mimo2 "
+    "granitemoe granitehybrid granite lfm2moe smallthinker phimoe kimi-linear mellum"
 )
 # The sum of attention, feed forward and residual, where all three start from one norm.
-_RESIDUAL_FIRST = frozenset(["cohere2", "cohere2moe", "command-r"])
-_ATTENTION_FIRST = frozenset(["phi2", "plamo"])
+_RESIDUAL_FIRST = _names("cohere2 cohere2moe command-r")
+_ATTENTION_FIRST = _names("phi2")
+# The residual is named first in the sum after attention, or after the feed forward.
+_LEADS_FIRST = _names("jamba lfm2 lfm2moe openelm")
+_LEADS_SECOND = _names("jamba lfm2 lfm2moe phi3 phimoe")
+# The norm runs before the state is gathered.
+# Every row goes through the last layer; the output norm's are chosen from.
+_LATE_CUT = _names(
+    "bailingmoe3 cohere2moe gemma4 hy-v3 nemotron_h nemotron_h_moe gpt-oss qwen35 qwen35moe "
+    "qwen3next step35"
+)
+_NORM_FIRST = _names("qwen3next qwen35 qwen35moe kimi-linear")
 
 
 class ModelGraph(Graph):
@@ -102,6 +74,7 @@ class ModelGraph(Graph):
         self.lightning: Lightning | None = None
         self.first_value: list[Tensor] = []
         self.block_sparse: BlockSparse | None = None
+        self.is_cut = False
 
     # Inputs
 
@@ -186,13 +159,12 @@ class ModelGraph(Graph):
         q = self.matrix(layer, "attn_q", x)
         k = self.matrix(layer, "attn_k", x) if layer.has("attn_k") else None
         v = self.matrix(layer, "attn_v", x) if layer.has("attn_v") else k
-        if not layer.own_cache:
+        if layer.cache is not None and not layer.own_cache:
             k = v = None
         return view(q), None if k is None else view(k), None if v is None else view(v)
 
     def attention(self, layer: LayerAnatomy, x: Tensor) -> Tensor:
         """Standard attention: fused or separate Q, K and V, norms of heads, rotation, gate."""
-        assert layer.cache is not None
         q_width = layer.heads * layer.head_k
         k_width = layer.kv_heads * layer.head_k
         v_width = layer.kv_heads * layer.head_v
@@ -211,12 +183,20 @@ class ModelGraph(Graph):
             k = self.norm_of(k_width, k)
         if v is not None and self.arch == "gemma4":
             v = self.norm_of(v_width, v, False)
-        if self.arch not in _NO_ROPE:
+        if self.roped(layer):
             q = self.rope(q_width, q)
             if k is not None:
                 k = self.rope(k_width, k)
+        if layer.cache is None:
+            assert k is not None and v is not None
+            out = self.attend_batch(self.batch_mask(layer), q, k, v, layer)
+            return self.projected(layer, out, gate, gated_q)
+        cache = self.caches[layer.cache]
+        if layer.has("indexer.q_proj") and self.block_sparse is not None:
+            assert k is not None and v is not None
+            return self.block_sparse.attend(self, layer, cache, x, q, k, v)
         out = self.attend(
-            self.caches[layer.cache],
+            cache,
             q,
             k,
             v,
@@ -226,10 +206,16 @@ class ModelGraph(Graph):
             kv_heads=layer.kv_heads,
             k_before_v=self.windowed,
         )
+        return self.projected(layer, out, gate, gated_q)
+
+    def projected(
+        self, layer: LayerAnatomy, out: Tensor, gate: Tensor | None, gated_q: bool
+    ) -> Tensor:
+        """The gate over what attention gave, and the output projection."""
         width = layer.heads * layer.head_v
         if gate is not None:
             if gated_q:
-                gate = self.cont(q_width, gate)
+                gate = self.cont(layer.heads * layer.head_k, gate)
             gate = self.unary(gate)
             out = view(self.tape.op(self.f32(width), out, gate, in_place=True))
         if layer.has("attn_sub_norm"):
@@ -237,6 +223,22 @@ class ModelGraph(Graph):
         if layer.has("attn_output"):
             out = self.matrix(layer, "attn_output", out)
         return out
+
+    def batch_mask(self, layer: LayerAnatomy) -> Tensor:
+        """Who sees whom in a batch without a cache; one more mask where layers have a window."""
+        del layer
+        return self.masks[-1]
+
+    def roped(self, layer: LayerAnatomy) -> bool:
+        """Whether positions enter this layer as a rotation of Q and K."""
+        step = _ROPE_STEP.get(self.arch)
+        if step is not None:
+            return (layer.index + 1) % step != 0
+        if self.arch in _ROPE_IN_WINDOW:
+            return layer.windowed or layer.index < self.anatomy.integer(
+                "leading_dense_block_count"
+            )
+        return self.arch not in _NO_ROPE and "position_embd.weight" not in self.anatomy.globals
 
     def recurrent(self, layer: LayerAnatomy, x: Tensor) -> Tensor:
         """Whatever keeps a state, by its tensors."""
@@ -258,7 +260,7 @@ class ModelGraph(Graph):
 
     def mix(self, layer: LayerAnatomy, x: Tensor, residual: Tensor) -> Tensor:
         """What a layer does across tokens."""
-        if layer.cache is None:
+        if layer.cache is None and layer.recurrent:
             return self.recurrent(layer, x)
         if layer.has("attn_kv_a_mqa"):
             return latent_attention(self, layer, x, roped=self.arch not in _NO_ROPE)
@@ -304,12 +306,15 @@ class ModelGraph(Graph):
         return out
 
     def mlp(self, layer: LayerAnatomy, x: Tensor) -> Tensor:
+        if self.arch == "refact" and not layer.has("ffn_down"):
+            return self.unary(x)  # its graph knows no experts
         if layer.has("ffn_gate_inp", "ffn_down_exps"):
             return self.mixture(layer, x)
         return self.feed_forward(layer, x, squared=self.arch in _SQUARED)
 
     def cut(self, *rows: Tensor) -> list[Tensor]:
         """Keep only the rows that give logits."""
+        self.is_cut = True
         self.rows = self.shape.outputs
         width = self.f32(self.anatomy.embedding)
         return [self.tape.op(width, row, self.outputs) for row in rows]
@@ -323,10 +328,18 @@ class ModelGraph(Graph):
             return rwkv6_layer(self, self.states, layer, x, last)
         residual = x
         normed = x
+        if self.arch == "minimax-01":
+            return self.scaled_layer(layer, x, last)
+        if layer.has("attn_output_norm", "layer_output_norm") and not layer.has("attn_norm"):
+            return self.norm_after(layer, x, last)
         if layer.has("attn_norm") or self.arch == "olmo":
             normed = self.named_norm(layer, "attn_norm", x)
+        if self.arch in _NORM_FIRST:
+            self.tape.run(normed)
         feeds = layer.has("ffn_down") or layer.has("ffn_down_exps")
-        if feeds and layer.cache is None and not layer.recurrent_tensors:
+        if not feeds and not layer.shapes:
+            return x
+        if feeds and not layer.has("attn_output") and not layer.recurrent_tensors:
             return self.add(self.mlp(layer, normed), residual)
         shared_norm = normed
         if layer.has("attn_norm_2") and not layer.has("ffn_norm"):
@@ -350,17 +363,40 @@ class ModelGraph(Graph):
         if self.anatomy.number("use_parallel_residual") and self.arch == "gptneox":
             normed = self.named_norm(layer, "ffn_norm", residual)
             return self.add(self.add(self.mlp(layer, normed), residual), out)
-        middle = self.add(out, residual)
+        middle = self.add(*_in_order(out, residual, self.arch in _LEADS_FIRST))
         normed = middle
         if before_ffn:
             normed = self.named_norm(layer, post, middle)
         elif layer.has("ffn_norm") or self.arch == "olmo":
             normed = self.named_norm(layer, "ffn_norm", middle)
         out = self.mlp(layer, normed)
-        for name in ("post_ffw_norm", "layer_out_norm"):
+        for name in ("post_ffw_norm", "layer_out_norm", "layer_output_norm"):
             if layer.has(name):
                 out = self.named_norm(layer, name, out)
-        return self.add(out, middle)
+        return self.add(*_in_order(out, middle, self.arch in _LEADS_SECOND))
+
+    def norm_after(self, layer: LayerAnatomy, x: Tensor, last: bool) -> Tensor:
+        """BERT: the norms follow the sums."""
+        out = self.attention(layer, x)
+        if last:
+            out, x = self.cut(out, x)
+        middle = self.named_norm(layer, "attn_output_norm", self.add(out, x))
+        out = self.add(self.mlp(layer, middle), middle)
+        return self.named_norm(layer, "layer_output_norm", out)
+
+    def scaled_layer(self, layer: LayerAnatomy, x: Tensor, last: bool) -> Tensor:
+        """MiniMax 01: the residual is what the norm gave, scaled."""
+        normed = self.named_norm(layer, "attn_norm", x)
+        if layer.has("attn_norm_2"):
+            out = self.recurrent(layer, normed)
+        else:
+            out = self.attention(layer, normed)
+        residual = normed
+        if last:
+            out, residual = self.cut(out, residual)
+        middle = self.add(out, self.unary(residual))
+        normed = self.named_norm(layer, "ffn_norm", middle)
+        return self.add(self.mixture(layer, normed), self.unary(normed))
 
     def parallel(
         self, layer: LayerAnatomy, out: Tensor, residual: Tensor, normed: Tensor, last: bool
@@ -384,28 +420,45 @@ class ModelGraph(Graph):
         self.positions = tape.input(tape.fixed(I32 * shape.tokens * self.position_count()))
         if "position_embd.weight" in anatomy.globals:
             x = self.add(x, tape.weigh(self.f32(anatomy.embedding), self.positions))
+        if "token_types.weight" in anatomy.globals:
+            x = self.tape.over_weight(x)
         if "token_embd_norm.weight" in anatomy.globals and not self.arch.startswith("lfm2"):
             tape.device = layers[0][1]
             x = self.norm(x, True, "token_embd_norm.bias" in anatomy.globals)
-        self.attach_all()
+        self.attach_all([layer for layer, _ in layers])
+        if any(layer.has("indexer.q_proj") for layer in anatomy.layers):
+            # Blocks are picked where every sequence has a stream of its own.
+            if shape.flash and shape.streams == shape.sequences:
+                self.block_sparse = BlockSparse(self, self.caches[0])
         self.outputs = tape.input(tape.fixed(I32 * shape.outputs))
         for position, (layer, device) in enumerate(layers):
             tape.device = device
             self.rows = shape.tokens
-            x = self.layer(layer, x, position == len(layers) - 1)
+            last = position == len(layers) - 1 and self.arch not in _LATE_CUT
+            x = self.layer(layer, x, last)
         tape.device = output_device
         names = ["output_norm"]
         if self.arch.startswith("lfm2"):
             names.append("token_embd_norm")
         weight = any(f"{name}.weight" in anatomy.globals for name in names)
-        x = self.norm(x, weight, "output_norm.bias" in anatomy.globals)
+        if weight or not self.is_encoder():
+            x = self.norm(x, weight, "output_norm.bias" in anatomy.globals)
+        if self.is_encoder():
+            tape.run(x)
+            tape.keep(x)
+            return tape
+        if not self.is_cut:
+            (x,) = self.cut(x)
         logits = tape.weigh(self.f32(anatomy.vocabulary), x)
         tape.run(logits)
         tape.keep(logits)
         return tape
 
-    def attach_all(self) -> None:
-        """Inputs of every cache and of the states."""
+    def attach_all(self, walked: list[LayerAnatomy]) -> None:
+        """Inputs of every cache and of the states.
+
+        Layers that are not walked still have the tensors that are placed before the graph runs.
+        """
         attention = [layer for layer in self.anatomy.layers if layer.cache is not None]
         numbers = sorted({n for layer in attention if (n := layer.cache) is not None})
         self.windowed = len(numbers) > 1
@@ -413,15 +466,33 @@ class ModelGraph(Graph):
             own = [layer for layer in attention if layer.cache == number]
             latent = any(layer.has("attn_k_b") for layer in own)
             self.caches[number] = self.attach_cache(number, own, k_only=latent)
-        for number in {n for layer in attention if (n := layer.index_cache) is not None}:
+        picking = [layer for layer in attention if layer.has("indexer.attn_q_b")]
+        for number in {n for layer in picking if (n := layer.index_cache) is not None}:
             self.caches[number] = self.attach_index_cache(number)
+            omitted = len(picking) - sum(layer in picking for layer in walked)
+            rows = [n * omitted for n in self.picked_rows(number)]
+            self.tape.run(self.tape.input(tuple(rows)))
+        if any(layer.cache is None and not layer.recurrent for layer in self.anatomy.layers):
+            tokens = self.shape.tokens
+            size = self.tape.fixed((F16 if self.shape.flash else F32) * tokens * tokens)
+            masks = 2 if self.anatomy.integer("attention.sliding_window") else 1
+            self.masks = [self.tape.input(size) for _ in range(masks)]
         if any(layer.recurrent for layer in self.anatomy.layers):
             self.states = States(self)
+
+    def is_encoder(self) -> bool:
+        """Whether the graph ends with embeddings instead of logits."""
+        causal = self.anatomy.metadata.get(f"{self.arch}.attention.causal", True)
+        return not causal and 0 < self.anatomy.integer("pooling_type") < 5
 
     def position_count(self) -> int:
         sections = self.anatomy.metadata.get(f"{self.arch}.rope.dimension_sections")
         sectioned = isinstance(sections, Array) and any(sections.items or ())
         return 4 if sectioned and self.arch in _MULTI_ROPE else 1
+
+
+def _in_order(out: Tensor, residual: Tensor, leads: bool) -> tuple[Tensor, Tensor]:
+    return (residual, out) if leads else (out, residual)
 
 
 def graph(

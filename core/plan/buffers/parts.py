@@ -91,7 +91,7 @@ class Graph:
     def named_norm(
         self, layer: LayerAnatomy, name: str, x: Tensor, rms: bool | None = None
     ) -> Tensor:
-        return self.norm(x, f"{name}.weight" in layer.shapes, f"{name}.bias" in layer.shapes, rms)
+        return self.norm(x, layer.has(name), f"{name}.bias" in layer.shapes, rms)
 
     def norm_of(self, width: int, x: Tensor, weight: bool = True) -> Tensor:
         """The norm of a slice of so many columns."""
@@ -214,6 +214,30 @@ class Graph:
         if cache.v_rotation is not None and not latent:
             out = self.rotate(out, out_width, cache.v_rotation)
         return out
+
+    def attend_batch(
+        self, mask: Tensor, q: Tensor, k: Tensor, v: Tensor, layer: LayerAnatomy
+    ) -> Tensor:
+        """Attention of a batch over itself, without a cache."""
+        tape, tokens = self.tape, self.shape.tokens
+        for row in (q, k, v):
+            tape.run(row)
+        heads = layer.heads
+        out_width = heads * layer.head_v
+        if self.shape.flash:
+            half = tape.fixed(F16 * layer.kv_heads * layer.head_k * tokens)
+            k = tape.op(half, view(k))
+            half = tape.fixed(F16 * layer.kv_heads * layer.head_v * tokens)
+            v = tape.op(half, view(v))
+            out = tape.op(self.f32(out_width), view(q), k, v, view(mask))
+        else:
+            kq = tape.op(tape.fixed(F32 * heads * tokens * tokens), view(k), view(q))
+            kq = tape.over(kq, view(mask))
+            v = self.cont(layer.kv_heads * layer.head_v, view(v))
+            out = tape.op(self.f32(out_width), v, kq)
+            out = self.cont(out_width, view(out))
+        tape.run(out)
+        return view(out)
 
     # Feed forward
 
@@ -341,7 +365,7 @@ class Graph:
         tape.run(out)
         if used == 1:
             return self.cont(out_width, view(out))
-        total = tape.op(self.f32(out_width), *([view(out)] * 2))
+        total = tape.run(tape.op(self.f32(out_width), view(out), view(out)))
         for _ in range(used - 2):
-            total = tape.over(total, view(out))
+            total = tape.run(tape.over(total, view(out)))
         return total

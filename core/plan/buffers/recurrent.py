@@ -28,8 +28,10 @@ class States:
 
     def gather_rest(self, elements: int) -> None:
         """All but the first state, where the operation itself reads the states."""
-        if self.sequences > 1:
-            tape = self.graph.tape
+        tape = self.graph.tape
+        if self.sequences == 1:
+            tape.store(view(self.copy))
+        else:
             rows = tape.op(tape.fixed(F32 * elements * (self.sequences - 1)), view(self.copy))
             tape.store(view(rows))
 
@@ -65,7 +67,8 @@ def mamba(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor) -> Tenso
         dt = graph.cont(rank, view(db))
         b = c = view(db)
     dt = tape.over_weight(graph.mul(inner, dt))
-    y = tape.weigh(_with_state(graph, inner, state * inner, states), view(u), dt, b, c)
+    size = _with_state(graph, inner, state * inner, states)
+    y = tape.weigh(size, view(u), dt, b, c, view(states.copy))
     tape.run(y)
     states.gather_rest(state * inner)
     tape.store(view(y))
@@ -90,7 +93,11 @@ def mamba2(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor) -> Tens
     xbc = graph.unary(tape.over_weight(joined))
     dt = tape.over_weight(graph.cont(heads, view(packed)))
     y = tape.weigh(
-        _with_state(graph, inner, state * inner, states), view(xbc), dt, view(xbc), view(xbc)
+        _with_state(graph, inner, state * inner, states),
+        view(xbc),
+        dt,
+        view(xbc),
+        view(states.copy),
     )
     tape.run(y)
     states.gather_rest(state * inner)
@@ -119,7 +126,8 @@ def plamo_mamba(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor) ->
     dt = tape.over_weight(graph.mul(inner, graph.norm_of(dt_width, view(bcdt))))
     b = graph.norm_of(state, view(bcdt))
     c = graph.norm_of(state, view(bcdt))
-    y = tape.op(_with_state(graph, inner, state * inner, states), view(u), dt, view(b), view(c))
+    size = _with_state(graph, inner, state * inner, states)
+    y = tape.op(size, view(u), dt, view(b), view(c), view(states.copy))
     tape.run(y)
     states.gather_rest(state * inner)
     tape.store(view(y))
