@@ -23,8 +23,8 @@ from typing import TypeAlias
 from core.gguf.checks import SPECIMEN_KEY
 from core.gguf.header import Array, Tensor, Value, ValueType
 from core.gguf.types import BY_NAME
-from core.model.requantize.rules import choose_types
-from core.model.requantize.subject import subject_from
+from core.model.recipes.rules import choose_types
+from core.model.recipes.subject import subject_from
 
 ROOT = Path(__file__).resolve().parent.parent
 DESCRIPTION = Path(__file__).with_name("specimens.json")

@@ -1,69 +1,68 @@
-"""What a GGUF file weighs on disk: its header as a writer would make it, and padded tensors."""
+"""What a GGUF file weighs on disk as llama-quantize writes it: header, padding and tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
-from core.gguf.header import Array, Entry, ModelFile, Tensor, ValueType
+from core.gguf.header import Array, Entry, ModelFile, ValueType
 
 # Bytes of the fixed part: magic, version, number of tensors, number of keys.
 _HEAD = 4 + 4 + 8 + 8
 _SCALARS = {
-    ValueType.UINT8: 1,
-    ValueType.INT8: 1,
-    ValueType.UINT16: 2,
-    ValueType.INT16: 2,
-    ValueType.UINT32: 4,
-    ValueType.INT32: 4,
-    ValueType.FLOAT32: 4,
-    ValueType.BOOL: 1,
-    ValueType.UINT64: 8,
-    ValueType.INT64: 8,
-    ValueType.FLOAT64: 8,
+    **dict.fromkeys((ValueType.UINT8, ValueType.INT8, ValueType.BOOL), 1),
+    **dict.fromkeys((ValueType.UINT16, ValueType.INT16), 2),
+    **dict.fromkeys((ValueType.UINT32, ValueType.INT32, ValueType.FLOAT32), 4),
+    **dict.fromkeys((ValueType.UINT64, ValueType.INT64, ValueType.FLOAT64), 8),
 }
-# llama-quantize writes these two and joins shards (llama-quant.cpp).
-_ADDED = ("general.quantization_version", "general.file_type")
-_SPLIT = "split."
+# llama-quantize pads to this, whatever general.alignment says (GGUF_DEFAULT_ALIGNMENT).
+_ALIGNMENT = 32
+# Two keys are written anew as 32-bit numbers; those of shards go, as it writes one file.
+_SET = ("general.quantization_version", "general.file_type")
+_DROPPED = ("split.no", "split.count", "split.tensors.count")
+_IMATRIX = "quantize.imatrix."
 
 
-def file_bytes_as(file: ModelFile, sizes: Sequence[int]) -> int | None:
-    """Bytes of the file that llama-quantize would write, with tensors of ``sizes`` bytes.
+def file_bytes_as(file: ModelFile, sizes: Iterable[int], imatrix: bool = False) -> int | None:
+    """Bytes of the one file that llama-quantize would write, with tensors of ``sizes`` bytes.
 
-    ``sizes`` is parallel to ``file.tensors``. None where the file is incomplete or of version 1,
-    whose lengths are of another width.
+    ``sizes`` is parallel to ``file.tensors``. None where the header is not whole. With an
+    importance matrix four keys name it (about 200 bytes): they count where ``file`` has them. A
+    row of the tensor table counts as long as it is in ``file``; llama-quantize leaves out trailing
+    dimensions of 1, 8 bytes each, which some recurrent models have.
     """
-    header = file.header
-    if not file.complete or header.version not in (2, 3) or header.data_offset is None:
+    if file.missing or any(header.data_offset is None for header in file.headers):
         return None
-    alignment = header.alignment
-    keys = [e for e in header.entries if not e.duplicate and not e.key.startswith(_SPLIT)]
-    head = _HEAD + sum(_entry_bytes(entry) for entry in keys if entry.key not in _ADDED)
-    head += sum(_string_bytes(name) + 4 + 4 for name in _ADDED)
-    head += sum(_info_bytes(tensor) for tensor in file.tensors)
-    return _pad(head, alignment) + sum(_pad(size, alignment) for size in sizes)
+    if any(problem.code == "long-text" for problem in file.header.problems):
+        return None  # a text that was not kept whole
+    old = file.header.version == 1
+    head = _HEAD + sum(_text_bytes(key) + 4 + 4 for key in _SET)
+    head += sum(
+        _entry_bytes(entry, old_lengths=old)
+        for entry in file.header.entries
+        if not entry.duplicate
+        and entry.key not in _SET
+        and entry.key not in _DROPPED
+        and (imatrix or not entry.key.startswith(_IMATRIX))
+    )
+    head += sum(_text_bytes(t.name) + 4 + 8 * len(t.shape) + 4 + 8 for t in file.tensors)
+    return _pad(head) + sum(map(_pad, sizes))
 
 
-def _entry_bytes(entry: Entry) -> int:
+def _entry_bytes(entry: Entry, *, old_lengths: bool) -> int:
+    """One key as version 3 writes it. Version 1 had lengths of 4 bytes instead of 8."""
     value = entry.value
-    size = _string_bytes(entry.key) + 4
-    if isinstance(value, Array):
-        return size + 4 + 8 + (value.end - value.offset)
+    size = _text_bytes(entry.key) + 4
     if isinstance(value, str):
-        return size + _string_bytes(value)
+        return size + _text_bytes(value)
+    if isinstance(value, Array):
+        longer = 4 * value.count if old_lengths and value.element is ValueType.STRING else 0
+        return size + 4 + 8 + (value.end - value.offset) + longer
     return size + _SCALARS[entry.type]
 
 
-def _info_bytes(tensor: Tensor) -> int:
-    """A row of the tensor table. A writer drops trailing dimensions of 1."""
-    dimensions = len(tensor.shape)
-    while dimensions > 1 and tensor.shape[dimensions - 1] == 1:
-        dimensions -= 1
-    return _string_bytes(tensor.name) + 4 + 8 * max(dimensions, 1) + 4 + 8
-
-
-def _string_bytes(text: str) -> int:
+def _text_bytes(text: str) -> int:
     return 8 + len(text.encode("utf-8", "surrogateescape"))
 
 
-def _pad(size: int, alignment: int) -> int:
-    return -(-size // alignment) * alignment
+def _pad(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT

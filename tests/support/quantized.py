@@ -94,7 +94,7 @@ def recorded(bank: Bank, label: str) -> Recorded:
                     imatrix=imatrix,
                     refused=None,
                     types=types(own["types"]),
-                    fallbacks=answer["fallbacks"],
+                    fallbacks=own["fallbacks"],
                     needs_imatrix=answer["needs_imatrix"] and not imatrix,
                     bytes=own.get("bytes"),
                     file_bytes=own.get("file_bytes"),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core import model as core_model
-from core.model.model import Model, Weights
+from core.model import recipe_sizes
+from core.model.model import Model
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +19,15 @@ class Recipe:
 def as_it_is(model: Model) -> Recipe:
     """The file's own quantization."""
     label = model.label or "mixed"
-    return Recipe(None, f"as it is: {label}{_bits(model.weights)}")
+    return Recipe(None, f"as it is: {label}{_bits(model, model.weights.bytes)}")
 
 
 def recipes(model: Model) -> tuple[Recipe, ...]:
-    """The file as it is, then every recipe from large to small."""
-    made = [(name, core_model.requantize(model, name)) for name in core_model.RECIPES]
-    made.sort(key=lambda pair: pair[1].bytes, reverse=True)
-    return (as_it_is(model), *(Recipe(name, f"{name}{_bits(w)}") for name, w in made))
+    """The file as it is, then every recipe that can be made of it, from large to small."""
+    made = [Recipe(s.ftype, f"{s.ftype}{_bits(model, s.bytes)}") for s in recipe_sizes(model)]
+    return (as_it_is(model), *made)
 
 
-def _bits(weights: Weights) -> str:
-    return f", {weights.bits_per_weight:.2f} bits" if weights.parameters else ""
+def _bits(model: Model, size: int) -> str:
+    parameters = model.weights.parameters
+    return f", {8 * size / parameters:.2f} bits" if parameters else ""

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from core.gguf import open_file
 from core.gguf.header import Tensor
 from core.gguf.types import BY_NAME
-from core.model.requantize.rules import choose_types
-from core.model.requantize.subject import Subject, subject_from
+from core.model.recipes.rules import choose_types
+from core.model.recipes.subject import Subject, subject_from
 from resources import specimens
 from tests.support.quantized import recorded
 

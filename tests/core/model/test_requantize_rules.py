@@ -9,8 +9,8 @@ import pytest
 
 from core.gguf.header import Array, Tensor, Value, ValueType
 from core.gguf.types import BY_NAME
-from core.model.requantize.rules import BASE, RefusedError, choose_types
-from core.model.requantize.subject import Subject, subject_from
+from core.model.recipes.rules import BASE, RefusedError, choose_types
+from core.model.recipes.subject import Subject, subject_from
 from tests.support.quantized import Bank, Case, Recorded, labels, recorded
 
 BANKS: tuple[Bank, ...] = ("quantized_models", "quantized_variants")
@@ -27,8 +27,7 @@ def _chosen(model: Recorded, subject: Subject, case: Case) -> tuple[str, ...] | 
         return None
     selection = choose_types(subject, case.recipe, case.imatrix)
     assert bool(selection.imatrix_types) is case.needs_imatrix, where
-    if not case.imatrix:
-        assert selection.fallbacks == case.fallbacks, where
+    assert selection.fallbacks == case.fallbacks, where
     if case.bytes is not None:
         sizes = (
             BY_NAME[name].tensor_bytes(tensor.shape)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from core.gguf.types import BY_NAME
-from core.model.requantize.subject import VALUE_LIKE, Group, Row, Subject
+from core.model.recipes.subject import VALUE_LIKE, Group, Row, Subject
 
 # The base type of every recipe, in the order of llama.cpp's own list.
 BASE: Mapping[str, str] = {
