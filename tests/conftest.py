@@ -11,3 +11,5 @@ os.environ.pop("QT_QPA_PLATFORMTHEME", None)
 os.environ.pop("QT_STYLE_OVERRIDE", None)
 if Path("/usr/share/fonts/truetype/dejavu").is_dir():
     os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.conf")
+
+from tests.support.real_files import gemma3_270m, smollm2_135m  # noqa: F401 - fixtures

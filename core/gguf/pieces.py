@@ -14,70 +14,63 @@ from core.gguf.text import display
 from core.problems import Problem
 from core.units import format_exact_bytes
 
-# big.gguf.part1of2, big.gguf-split-a, big.gguf.part-aa, big.gguf.001
+# big.gguf.part1of2, big.gguf.part00, big.gguf-split-a, big.gguf.part-aa, big.gguf.001
 _NAME = re.compile(
-    r"(?P<stem>.+\.gguf)(?:\.part-?(?P<number>\d+)(?:-?of-?\d+)?|[-.](?:split|part)-?"
-    r"(?P<letters>[a-z]{1,2})|\.(?P<digits>\d{3}))",
+    r"(?P<stem>.+\.gguf)(?:[.-](?:part|split)-?(?:\d+(?:-?of-?\d+)?|[a-z]{1,2})|\.\d{3})",
     re.IGNORECASE,
 )
 _MOST_NEIGHBOURS = 10_000
 
 
-class Piece(NamedTuple):
-    """A piece by its name: which one, of what, and all pieces of it that lie in the folder."""
+class Pieces(NamedTuple):
+    """What a piece's name says: the file that it is of, and all pieces of it in the folder."""
 
-    number: int
     stem: str
     found: tuple[Path, ...]
 
+    @property
+    def bytes(self) -> int:
+        """All pieces together; one that went away counts nothing."""
+        total = 0
+        for path in self.found:
+            try:
+                total += path.stat().st_size
+            except OSError:
+                continue
+        return total
 
-def piece_of(path: Path) -> Piece | None:
-    """The piece that a path names; None for any other name."""
+
+def pieces_of(path: Path) -> Pieces | None:
+    """The pieces that a path is one of; None for any other name."""
     match = _NAME.fullmatch(path.name)
     if match is None:
         return None
-    stem = match["stem"]
     found = [path]
     try:
         for other in islice(path.parent.iterdir(), _MOST_NEIGHBOURS):
             named = _NAME.fullmatch(other.name)
-            if named and named["stem"] == stem and other.name != path.name:
+            if named and named["stem"] == match["stem"] and other.name != path.name:
                 found.append(other)
     except OSError:
         pass
-    return Piece(_number(match), stem, tuple(sorted(found)))
+    return Pieces(match["stem"], tuple(sorted(found)))
 
 
 def first_piece(path: Path, truncated: Problem) -> Problem:
     """``truncated`` in other words where the file is the first of several pieces."""
-    piece = piece_of(path)
-    if piece is None or truncated.missing_bytes is None or truncated.offset is None:
+    pieces = pieces_of(path)
+    if pieces is None or truncated.missing_bytes is None or truncated.offset is None:
         return truncated
     needed = truncated.offset + truncated.missing_bytes
-    sizes = []
-    for other in piece.found:
-        try:
-            sizes.append(other.stat().st_size)
-        except OSError:
-            continue
-    count = len(piece.found)
+    count = len(pieces.found)
+    stem = display(pieces.stem)
     return Problem(
         "piece",
-        f"This is piece {piece.number} of {display(piece.stem)}, a file that must be joined first: "
-        f"{count} piece{'s' if count > 1 else ''} found with {format_exact_bytes(sum(sizes))} of "
-        f"the {format_exact_bytes(needed)} needed.",
-        advice=f"Join them in order (on Linux: cat the pieces > {display(piece.stem)}), then open "
-        "the result.",
+        f"This is the first piece of {stem}, a file that must be joined first: {count} "
+        f"piece{'s' if count > 1 else ''} found with {format_exact_bytes(pieces.bytes)} of the "
+        f"{format_exact_bytes(needed)} needed.",
+        advice=f"Join the pieces in order (on Linux: cat PIECES > {stem}), then open the result.",
         where=truncated.where,
         offset=truncated.offset,
         missing_bytes=truncated.missing_bytes,
     )
-
-
-def _number(match: re.Match[str]) -> int:
-    if match["letters"] is None:
-        return int(match["number"] or match["digits"])
-    number = 0
-    for letter in match["letters"].lower():
-        number = 26 * number + ord(letter) - ord("a")
-    return number + 1

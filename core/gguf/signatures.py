@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from core.gguf.pieces import piece_of
+from core.gguf.pieces import pieces_of
 from core.gguf.source import Source
 from core.gguf.text import display, excerpt
 from core.problems import Problem
@@ -102,11 +102,11 @@ def recognize(source: Source, path: Path) -> Problem:
             return problem(
                 code, f"{name} is no GGUF file but {what}.", "Unpack or convert it first."
             )
-    if piece := piece_of(path):
+    if pieces := pieces_of(path):
         return problem(
             "piece",
-            f"{name} has no GGUF header; by its name it is piece {piece.number} of "
-            f"{display(piece.stem)}, of which {len(piece.found)} pieces are here.",
+            f"{name} has no GGUF header; by its name it is a later piece of "
+            f"{display(pieces.stem)}, of which {len(pieces.found)} are here.",
             "Join the pieces in order, beginning with the first, then open the result.",
         )
     if not any(head) and not any(source.read(max(size - _HEAD, 0), _HEAD)):
