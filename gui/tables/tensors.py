@@ -113,8 +113,9 @@ class TensorTable(Sheet):
 
         def names() -> list[str]:
             # blk.2 before blk.10
+            padded = {n: (f".{n}.", f".{n:06d}.", 1) for n in set(layers) if n is not None}
             return [
-                t.name if layer is None else t.name.replace(f".{layer}.", f".{layer:06d}.", 1)
+                t.name if layer is None else t.name.replace(*padded[layer])
                 for t, layer in zip(tensors, layers, strict=True)
             ]
 
@@ -213,7 +214,7 @@ class TensorTable(Sheet):
                 "Offset",
                 lambda row: f"{tensors[row].offset:,}",
                 lambda row: tensors[row].offset,
-                lambda: [(t.shard, t.offset) for t in tensors],
+                lambda: [(t.shard << 64) + t.offset for t in tensors],
                 number=True,
                 help="First byte, counted from the start of the data section",
                 tip=self._place,

@@ -53,6 +53,7 @@ class SheetView(QTableView):
     """
 
     row_changed = Signal(int)  # source row of the current row, -1 for none
+    opened = Signal()  # Enter or a double click on the current row
     typed = Signal(str)  # a letter typed into the table: meant for the filter
     copied = Signal(str)  # what was copied, in words
 
@@ -97,6 +98,8 @@ class SheetView(QTableView):
         sheet.modelAboutToBeReset.connect(self._keep)
         sheet.modelReset.connect(self._bring_back)
         self.selectionModel().currentRowChanged.connect(self._current_moved)
+        # Not `activated`: some desktops emit it on a single click.
+        self.doubleClicked.connect(self.opened)
         self._set_row_height()
 
     # What is selected.
@@ -226,9 +229,12 @@ class SheetView(QTableView):
             self.share_room()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy; letters go to the filter."""
+        """Copy and open; letters go to the filter."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy(TextFormat.MARKDOWN)
+            return
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.opened.emit()
             return
         control = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
         text = event.text()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QDialog,
@@ -85,7 +85,7 @@ class MetadataPanel(QWidget):
         self.filter.left.connect(self.view.enter)
         self.view.typed.connect(self.filter.take)
         self.view.row_changed.connect(self._show_value)
-        self.view.activated.connect(self._enlarge)
+        self.view.opened.connect(self._enlarge)
         self.value.open_asked.connect(self._enlarge)
         self.table.modelReset.connect(self._count)
         document.model_changed.connect(self._show_model)
@@ -140,7 +140,7 @@ class MetadataPanel(QWidget):
         entry = self.table.entry(row) if row >= 0 else None
         self.value.set_entry(self.table.header, entry)
 
-    def _enlarge(self, _index: QModelIndex | None = None) -> None:
+    def _enlarge(self) -> None:
         row = self.view.current_row()
         if row >= 0 and self.table.header is not None:
             window = _ValueWindow(self.table.header, self.table.entry(row), self)
