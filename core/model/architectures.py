@@ -16,7 +16,8 @@ class WindowDefault:
     Every ``period``-th layer is full, the last of each group or, with ``dense_first``, the first;
     a period of 0 makes every layer windowed, None means that the file must bring a pattern.
     ``size`` stands in for a missing attention.sliding_window, ``fixed_size`` for any value of it.
-    ``needs_key`` marks families that have windows only where the key is there and not 0.
+    ``needs_key`` marks families that have windows only where the key is there and not 0;
+    ``reads_pattern`` is False where the engine looks at no key for the pattern.
     """
 
     period: int | None
@@ -25,13 +26,14 @@ class WindowDefault:
     fixed_size: int | None = None
     needs_key: bool = True
     chunked: bool = False
+    reads_pattern: bool = True
 
 
 WINDOWS: dict[str, WindowDefault] = {
     "afmoe": WindowDefault(4),
     "cohere2": WindowDefault(4),
     "cohere2moe": WindowDefault(4, dense_first=True),
-    "deepseek4": WindowDefault(0),
+    "deepseek4": WindowDefault(0, reads_pattern=False),
     "dflash": WindowDefault(None),
     "dots3note": WindowDefault(None),
     "exaone-moe": WindowDefault(4, size=128, needs_key=False),
@@ -43,7 +45,7 @@ WINDOWS: dict[str, WindowDefault] = {
     "gpt-oss": WindowDefault(2),
     "granite_swa": WindowDefault(None),
     "laguna": WindowDefault(4, dense_first=True),
-    "lfm2": WindowDefault(0),
+    "lfm2": WindowDefault(0, reads_pattern=False),
     "llama4": WindowDefault(4, fixed_size=8192, needs_key=False, chunked=True),
     "maple": WindowDefault(None),
     "mellum": WindowDefault(4),
@@ -88,7 +90,7 @@ LIGHTNING = frozenset(("minimax-01",))
 DRAFT_IN_MAIN_CACHE = frozenset(
     (
         *("granitehybrid", "jamba", "kimi-k3", "kimi-linear", "lfm2", "lfm2moe", "plamo2"),
-        *("bailingmoe3", "minimax-m3", "hy_v4"),
+        *("bailingmoe3", "falcon-h1", "hy_v4", "minimax-m3"),
     )
 )
 

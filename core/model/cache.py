@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from core.gguf.header import Kind, Tensor
 from core.gguf.text import excerpt
 from core.model import architectures
+from core.model.architectures import KNOWN
 from core.model.compressed import compressed_groups, compressed_of
 from core.model.doubt import doubt_of
 from core.model.indexers import Indexer, indexer_of
@@ -26,9 +27,7 @@ from core.model.windows import Windows, windows_of
 from core.problems import Problem, Severity
 
 SHARED_LAYERS = "attention.shared_kv_layers"
-_NO_MODEL = frozenset(
-    (Kind.PROJECTOR, Kind.ADAPTER, Kind.IMATRIX, Kind.CONTROL_VECTOR, Kind.VOCABULARY)
-)
+_NO_MODEL = frozenset((Kind.PROJECTOR, Kind.ADAPTER, Kind.IMATRIX, Kind.CONTROL_VECTOR))
 _ASK = "Measure it: an engine's log says what it reserves."
 
 
@@ -117,7 +116,7 @@ def _plain(
 
 def _without_cache(outline: Outline, kind: Kind) -> str:
     architecture = outline.architecture
-    if kind in _NO_MODEL or (kind is Kind.DIFFUSION and architecture not in architectures.KNOWN):
+    if kind in _NO_MODEL or (kind is Kind.DIFFUSION and architecture not in KNOWN):
         return f"no cache: the file is no text model but a {kind.value}"
     if architecture in architectures.DIFFUSION_TEXT:
         return f"no cache: {architecture} works on the whole text in every step"
@@ -146,7 +145,7 @@ def _attending(outline: Outline, survey: Survey, recurrence: Recurrence) -> tupl
 def _own_layers(keys: Keys, outline: Outline) -> tuple[int, str]:
     """How many of the first layers own their cache, and by which rule."""
     shared = keys.count(SHARED_LAYERS)
-    if shared:
+    if shared and (outline.architecture == "gemma4" or outline.architecture not in KNOWN):
         return max(outline.total - shared, 0), SHARED_LAYERS
     if outline.architecture == "gemma3n":
         own = min(architectures.GEMMA3N_OWN_CACHE, outline.total)

@@ -74,15 +74,17 @@ def _layers(
     draft = (False,) * outline.draft
     if architecture in architectures.RECURRENT | architectures.PARALLEL:
         return (True,) * outline.trunk + draft, f"the architecture {architecture}"
-    stated = keys.per_layer(RECURRENT_LAYERS, outline.total)
+    # Of the architectures it knows, the engine reads these two keys for those with intervals only.
+    believed = architecture in architectures.INTERVALS or architecture not in architectures.KNOWN
+    stated = keys.per_layer(RECURRENT_LAYERS, outline.total) if believed else None
     if stated is not None and any(stated[: outline.trunk]):
         return tuple(bool(value) for value in stated[: outline.trunk]) + draft, RECURRENT_LAYERS
     by_name = architectures.INTERVALS.get(architecture)
-    interval = keys.count(INTERVAL)
-    if not sized and by_name is None and not _tensors_say(survey, outline):
-        # A new name with an interval and no window: the other layers are of some other kind.
-        if architecture in architectures.KNOWN or not interval or keys.count(WINDOW):
-            return (False,) * outline.total, ""
+    interval = keys.count(INTERVAL) if believed else 0
+    # A new name with an interval and no window: the layers between are of some other kind.
+    alternating = interval and not keys.count(WINDOW)
+    if not (sized or by_name or alternating or _tensors_say(survey, outline)):
+        return (False,) * outline.total, ""
     if interval or by_name:
         every = interval or by_name or 1
         said = (

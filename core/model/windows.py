@@ -67,7 +67,7 @@ def windows_of(keys: Keys, outline: Outline, recurrent: tuple[bool, ...]) -> Win
 def _layers(
     keys: Keys, outline: Outline, default: WindowDefault, recurrent: bool
 ) -> tuple[tuple[bool, ...] | None, str]:
-    if keys.is_array(PATTERN):
+    if default.reads_pattern and keys.is_array(PATTERN):
         values = keys.per_layer(PATTERN, outline.total)
         if values is not None:
             return tuple(bool(value) for value in values), PATTERN
@@ -75,7 +75,7 @@ def _layers(
     interval = keys.count(INTERVAL)
     if interval and not recurrent and outline.architecture not in architectures.KNOWN:
         return _periodic(outline, interval, False), f"{INTERVAL} {interval}"
-    period = keys.integer(PATTERN)
+    period = keys.integer(PATTERN) if default.reads_pattern else None
     if period is not None:
         rule = f"{PATTERN} {period}: {_ordinal(period, default.dense_first)}"
         return _periodic(outline, period, default.dense_first), rule
