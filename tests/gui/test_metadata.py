@@ -429,3 +429,15 @@ def test_every_control_has_a_name_for_screen_readers(panel: MetadataPanel, qtbot
         pager.page_size,
     ):
         assert widget.accessibleName(), widget
+
+
+def test_a_double_click_opens_the_value_in_a_window(panel: MetadataPanel) -> None:
+    place = panel.view.visualRect(panel.table.index(TEMPLATE_ROW, 0)).center()
+    viewport, left = panel.view.viewport(), Qt.MouseButton.LeftButton
+    QTest.mouseClick(viewport, left, pos=place)
+    assert panel._windows == []
+    QTest.mouseDClick(viewport, left, pos=place)
+    (window,) = panel._windows
+    assert window.value.text.toPlainText() == TEMPLATE
+    window.close()
+    assert panel._windows == []
