@@ -68,7 +68,7 @@ def ours(file: str) -> int:
         wait.start(5)
         return run_loop()
 
-    QApplication.exec = watched_loop  # type: ignore[method-assign]
+    QApplication.exec = staticmethod(watched_loop)  # type: ignore[method-assign]
     return app.run([file])
 
 
@@ -92,6 +92,9 @@ def bare() -> int:
 def _time(folder: str, *arguments: str) -> dict[str, float]:
     environment = {
         **os.environ,
+        # Byte code is kept, as it is for everybody who starts a program twice.
+        "PYTHONDONTWRITEBYTECODE": "",
+        "PYTHONPYCACHEPREFIX": str(Path(folder) / "bytecode"),
         "QT_QPA_PLATFORM": "offscreen",
         "XDG_CONFIG_HOME": folder,
         "XDG_STATE_HOME": folder,

@@ -99,7 +99,7 @@ class Document(QObject):
     @property
     def machine(self) -> Machine:
         """The machine that the plan is for; `LOOKING` until this computer has been looked at."""
-        return self._state.machine or self._this_computer or LOOKING
+        return self._machine_of(self._state)
 
     @property
     def this_computer(self) -> Machine | None:
@@ -165,11 +165,11 @@ class Document(QObject):
         trained = model.shape.context_length if model else None
         if choice.context is not None and (trained is None or choice.context > trained):
             choice = replace(choice, context=None)
+        state = replace(self._state, choice=choice)
+        plan = self._plan_of(model, state)
         self._undo_stack.clear()
         self.end_step()
-        self._model = model
-        self._state = replace(self._state, choice=choice)
-        self._make_plan()
+        self._model, self._state, self._plan = model, state, plan
         self.model_changed.emit()
         self.plan_changed.emit()
 
@@ -177,7 +177,7 @@ class Document(QObject):
         """Detection has answered."""
         self._this_computer = machine
         if self._state.machine is None:
-            self._make_plan()
+            self._plan = self._plan_of(self._model, self._state)
         self.machine_changed.emit()
         if self._state.machine is None:
             self.plan_changed.emit()
@@ -198,14 +198,18 @@ class Document(QObject):
 
     def _restore(self, state: _State) -> None:
         machine = self.machine
-        self._state = state
-        self._make_plan()
+        plan = self._plan_of(self._model, state)
+        self._state, self._plan = state, plan
         if self.machine is not machine:
             self.machine_changed.emit()
         self.plan_changed.emit()
 
-    def _make_plan(self) -> None:
-        self._plan = self._resolve(self._model, self.machine, self.choice) if self._model else None
+    def _machine_of(self, state: _State) -> Machine:
+        return state.machine or self._this_computer or LOOKING
+
+    def _plan_of(self, model: Model | None, state: _State) -> Plan | None:
+        """Made before anything changes: where it fails, the document stays as it was."""
+        return self._resolve(model, self._machine_of(state), state.choice) if model else None
 
 
 class _Step(QUndoCommand):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from html import escape
-from importlib.metadata import PackageNotFoundError, version
 
 import PySide6
 from PySide6.QtCore import Qt, qVersion
@@ -46,6 +45,8 @@ def _show(parent: QWidget, title: str, text: str) -> QMessageBox:
 
 
 def _own_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("weighbridge")
     except PackageNotFoundError:

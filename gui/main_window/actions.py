@@ -84,13 +84,13 @@ class Actions(QObject):
             action.triggered.connect(lambda _=False, p=path: self.file_chosen.emit(p))
         self.recent_menu.setEnabled(bool(paths))
 
-    def set_specimens(self, names: Mapping[Path, str]) -> None:
+    def set_specimens(self, paths: Sequence[Path]) -> None:
         """Fill "Specimens" with these models."""
         self.specimens_menu.clear()
-        for path, name in names.items():
-            action = self.specimens_menu.addAction(_menu_text(name))
+        for path in paths:
+            action = self.specimens_menu.addAction(_menu_text(path.stem))
             action.triggered.connect(lambda _=False, p=path: self.file_chosen.emit(p))
-        self.specimens_menu.setEnabled(bool(names))
+        self.specimens_menu.setEnabled(bool(paths))
 
     def keys(self) -> list[tuple[str, str]]:
         """Every key and what it does."""

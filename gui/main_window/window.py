@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QTimer, Signal
+from PySide6.QtCore import QByteArray, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QVBoxLay
 
 from core.model.model import Model
 from core.problems import Problem, Severity
-from core.units import UnitSystem
+from core.units import UnitSystem, format_bytes
 from gui import settings as settings_file
 from gui.document import Document
 from gui.main_window import about
@@ -44,8 +44,6 @@ _SIZE = (1280, 800)
 class MainWindow(QMainWindow):
     """Shows a document, opens files for it and keeps the settings at ``settings_path``."""
 
-    painted = Signal()  # once, after the first paint
-
     def __init__(self, document: Document, theme: Theme, settings_path: Path) -> None:
         super().__init__()
         self.document = document
@@ -55,6 +53,7 @@ class MainWindow(QMainWindow):
         document.set_units(self.settings.units)
         theme.set_mode(ThemeMode(self.settings.theme))
         self._was_painted = False
+        self._described = False
         self._opening: Path | None = None
         self._missing: frozenset[Path] = frozenset()
         self._failures: tuple[Problem, ...] = ()
@@ -71,7 +70,7 @@ class MainWindow(QMainWindow):
         folder = Path(str(files("resources") / "specimens"))
         self._specimens = sorted(folder.glob("*.gguf"), key=lambda path: path.name.casefold())
         self.welcome.set_specimens(self._specimens)
-        self.commands.set_specimens({path: path.stem for path in self._specimens})
+        self.commands.set_specimens(self._specimens)
         # A file may be dropped anywhere, on text fields too.
         for child in self.findChildren(QWidget):
             child.setAcceptDrops(False)
@@ -124,6 +123,9 @@ class MainWindow(QMainWindow):
             self._save()
         self.document.set_model(model)
 
+    def _show_progress(self, count: int) -> None:
+        self.loading.set_progress(f"{format_bytes(count, self.document.units)} of its header")
+
     def _reading_ended(self) -> None:
         self._opening = None
         self.loading.end()
@@ -167,10 +169,6 @@ class MainWindow(QMainWindow):
         paths = [Path(name) for name in self.settings.recent_files]
         self.welcome.set_recent(paths, self._missing)
         self.commands.set_recent(paths, self._missing)
-
-    def _show_summaries(self, summaries: Sequence[opening.Summary]) -> None:
-        self.welcome.set_summaries(summaries)
-        self.commands.set_specimens({s.path: s.name for s in summaries})
 
     def _show_missing(self, missing: frozenset[Path]) -> None:
         self._missing = missing
@@ -312,13 +310,13 @@ class MainWindow(QMainWindow):
         self.page.plan.measure_asked.connect(self.computer.measure)
         self.loading.cancelled.connect(self.opener.cancel)
         self.opener.started.connect(lambda: a.cancel.setEnabled(True))
-        self.opener.progressed.connect(self.loading.set_progress)
+        self.opener.progressed.connect(self._show_progress)
         self.opener.finished.connect(self._opened)
         self.opener.ended.connect(self._reading_ended)
         self.computer.said.connect(self._say)
         self.computer.measured.connect(self._keep_bandwidth)
         self._looker.finished.connect(self._show_missing)
-        self._summariser.finished.connect(self._show_summaries)
+        self._summariser.finished.connect(self.welcome.set_summaries)
         self.document.model_changed.connect(self._show_model)
         a.cancel.setEnabled(False)
 
@@ -330,7 +328,24 @@ class MainWindow(QMainWindow):
         self.page.restore_splitter(self.settings.splitter)
 
     def _after_first_paint(self) -> None:
-        self.painted.emit()
+        if self.opener.running:
+            # The file is what the user waits for; more threads would only slow it down.
+            self.opener.ended.connect(
+                lambda: QTimer.singleShot(0, self, self._look_around),
+                Qt.ConnectionType.SingleShotConnection,
+            )
+        else:
+            self._look_around()
+
+    def _look_around(self) -> None:
+        """This computer, and whether the recent files are still there."""
         self.computer.detect()
         self._looker.start(opening.missing([Path(p) for p in self.settings.recent_files]))
-        self._summariser.start(opening.summarising(self._specimens))
+        self._describe_specimens()
+        self.pages.currentChanged.connect(self._describe_specimens)
+
+    def _describe_specimens(self) -> None:
+        """Once, when the welcome page is in front and the window has been painted."""
+        if self.pages.currentWidget() is self.welcome and not self._described:
+            self._described = True
+            self._summariser.start(opening.summarising(self._specimens))

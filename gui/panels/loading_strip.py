@@ -6,10 +6,10 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
 from gui.widgets.elided_text import ElidedText
+from gui.widgets.text import Style, Text
 
 # A file that is read faster than this shows no strip: it would only flicker.
 _DELAY_MS = 150
-_STEPS = 1000
 
 
 class LoadingStrip(QWidget):
@@ -20,7 +20,10 @@ class LoadingStrip(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._name = ElidedText()
+        self._done = Text(style=Style.MUTED)
         self._bar = QProgressBar()
+        # A header does not say how long it is; the bar only shows that something goes on.
+        self._bar.setRange(0, 0)
         self._bar.setAccessibleName("Reading")
         self._bar.setTextVisible(False)
         self._bar.setMaximumWidth(40 * self.fontMetrics().averageCharWidth())
@@ -29,6 +32,7 @@ class LoadingStrip(QWidget):
         cancel.clicked.connect(self.cancelled)
         row = QHBoxLayout(self)
         row.addWidget(self._name, 1)
+        row.addWidget(self._done)
         row.addWidget(self._bar, 1)
         row.addWidget(cancel)
         self._delay = QTimer(self)
@@ -40,13 +44,12 @@ class LoadingStrip(QWidget):
     def begin(self, name: str) -> None:
         """Reading of this file has begun."""
         self._name.set_text(f"Reading {name}")
-        self._bar.setRange(0, 0)
+        self._done.set_text("")
         self._delay.start()
 
-    def set_progress(self, share: float) -> None:
-        """How far it is, 0 to 1."""
-        self._bar.setRange(0, _STEPS)
-        self._bar.setValue(round(share * _STEPS))
+    def set_progress(self, words: str) -> None:
+        """How much has been read."""
+        self._done.set_text(words)
 
     def end(self) -> None:
         """Nothing is read any more."""

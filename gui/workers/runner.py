@@ -17,7 +17,7 @@ _PROGRESS_SECONDS = 0.05
 class Handle:
     """What a running function sees of its runner. Every method may be called from any thread."""
 
-    def __init__(self, emit_progress: Callable[[float], None]) -> None:
+    def __init__(self, emit_progress: Callable[[int], None]) -> None:
         self._cancelled = Event()
         self._emit_progress = emit_progress
         self._next = 0.0
@@ -30,12 +30,12 @@ class Handle:
         """Say that the answer is no longer wanted."""
         self._cancelled.set()
 
-    def progress(self, share: float) -> None:
-        """Say how far it is, 0 to 1."""
+    def progress(self, done: int) -> None:
+        """Say how much is done, in the function's own unit."""
         now = monotonic()
         if now >= self._next and not self.cancelled():
             self._next = now + _PROGRESS_SECONDS
-            self._emit_progress(share)
+            self._emit_progress(done)
 
 
 Function: TypeAlias = Callable[[Handle], Any]
@@ -49,12 +49,12 @@ class Runner(QObject):
     """
 
     started = Signal()
-    progressed = Signal(float)
+    progressed = Signal(object)  # how much is done
     finished = Signal(object)  # the function's answer
     ended = Signal()  # after finished, an exception or cancel: nothing runs any more
 
     _answer = Signal(int, object, object)
-    _share = Signal(int, float)
+    _progress = Signal(int, object)
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -63,7 +63,7 @@ class Runner(QObject):
         self._handle: Handle | None = None
         self._threads: list[Thread] = []
         self._answer.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
-        self._share.connect(self._deliver_progress, Qt.ConnectionType.QueuedConnection)
+        self._progress.connect(self._deliver_progress, Qt.ConnectionType.QueuedConnection)
 
     @property
     def running(self) -> bool:
@@ -76,7 +76,7 @@ class Runner(QObject):
             self._handle.cancel()
         self._generation += 1
         generation = self._generation
-        handle = Handle(lambda share: self._share.emit(generation, share))
+        handle = Handle(lambda done: self._progress.emit(generation, done))
         self._handle = handle
         thread = Thread(
             target=self._run, args=(function, handle, generation), name=self._name, daemon=True
@@ -113,9 +113,9 @@ class Runner(QObject):
         if not handle.cancelled():
             self._answer.emit(generation, answer, error)
 
-    def _deliver_progress(self, generation: int, share: float) -> None:
+    def _deliver_progress(self, generation: int, done: object) -> None:
         if generation == self._generation:
-            self.progressed.emit(share)
+            self.progressed.emit(done)
 
     def _deliver(self, generation: int, answer: object, error: Exception | None) -> None:
         if generation != self._generation:

@@ -8,7 +8,9 @@ import pytest
 from PySide6.QtGui import QUndoStack
 
 from core.machine.machine import Machine
+from core.model.model import Model
 from core.plan.choice import Choice
+from core.plan.plan import Plan
 from core.units import UnitSystem
 from gui import document as document_module
 from gui.document import LOOKING, Document
@@ -240,3 +242,21 @@ def test_units_change_without_a_new_plan(document: Document) -> None:
     document.set_units(UnitSystem.GB)
     assert heard.names == ["units_changed"]
     assert document.plan is plan
+
+
+def test_a_plan_that_cannot_be_made_leaves_everything_as_it_was() -> None:
+    def fragile(model: Model, machine: Machine, choice: Choice) -> Plan:
+        if choice.context == 666 or model.architecture == "broken":
+            raise ZeroDivisionError
+        return plans.resolve(model, machine, choice)
+
+    document = Document(resolve=fragile)
+    model = plans.model()
+    document.set_model(model)
+    document.choose(context=1024)
+    plan = document.plan
+    with pytest.raises(ZeroDivisionError):
+        document.set_model(plans.model(architecture="broken"))
+    assert document.model is model
+    assert document.plan is plan
+    assert document.undo_stack.count() == 1

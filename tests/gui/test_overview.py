@@ -102,6 +102,19 @@ def test_the_headline_says_what_the_file_is(qtbot: QtBot) -> None:
     assert "qwen35moe · language model" in words(panel)
 
 
+def test_a_header_without_its_data_says_how_large_the_whole_file_is(qtbot: QtBot) -> None:
+    model = qwen()
+    head = replace(model.file.header, file_bytes=4096)
+    short = replace(model.file, header=head, headers=(head,))
+    whole = replace(model.weights, file_bytes=153_899_008)
+    panel = shown(qtbot, replace(model, file=short, weights=whole))
+    panel._document.set_units(UnitSystem.GB)
+    assert figures(panel)["Size of the whole file"] == "154 MB"
+    assert figures(panel)["Size on disk"] == "4.10 kB"
+    panel._document.set_model(qwen())
+    assert "Size of the whole file" not in figures(panel)
+
+
 def test_the_label_stands_beside_what_is_really_inside(qtbot: QtBot) -> None:
     panel = shown(qtbot, qwen())
     assert "Labelled Q4_K_M, really 99 % Q4_K by bytes" in words(panel)
