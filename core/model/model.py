@@ -38,6 +38,9 @@ class Read(NamedTuple):
     multiplies: bool = True
 
 
+WHOLE = Read(1, 1)
+
+
 @dataclass(frozen=True, slots=True)
 class WeightBlock:
     """Tensors of one role in one layer, summed.

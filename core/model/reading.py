@@ -6,18 +6,24 @@ weights nothing while text is written, everything else is read whole.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from core.gguf.header import Tensor
 from core.gguf.text import excerpt
 from core.model.keys import Keys
-from core.model.model import Read, Role
+from core.model.model import WHOLE, Read, Role
 from core.model.outline import Outline, first_of
 from core.model.roles import Survey
 from core.problems import Problem, Severity
 
-WHOLE = Read(1, 1)
 NOTHING = Read(0, 1, False)
+_ALWAYS_WHOLE = frozenset(
+    (
+        *(Role.ATTENTION, Role.RECURRENT, Role.FEED_FORWARD, Role.SHARED_EXPERTS),
+        *(Role.NORMS, Role.HEAD, Role.OTHER),
+    )
+)
 EXPERTS = "expert_count"
 EXPERTS_USED = "expert_used_count"
 
@@ -26,12 +32,16 @@ def final_roles(
     tensors: Sequence[Tensor], survey: Survey, outline: Outline, tied: bool
 ) -> tuple[Role, ...]:
     """Roles of a whole model: a tied embedding is the head, a draft block's tensors are draft."""
+    if not outline.draft and not tied:
+        return survey.roles
     roles = list(survey.roles)
+    first_draft = outline.blocks if outline.draft else sys.maxsize
     for index, layer in enumerate(survey.layers):
-        if layer is not None and outline.draft and layer >= outline.blocks:
+        if layer is None:
+            if tied and tensors[index].name == "token_embd.weight":
+                roles[index] = Role.HEAD
+        elif layer >= first_draft:
             roles[index] = Role.DRAFT
-        elif tied and tensors[index].name == "token_embd.weight":
-            roles[index] = Role.HEAD
     return tuple(roles)
 
 
@@ -50,24 +60,27 @@ def reads_of(
     unsaid: Tensor | None = None
     for tensor, role, layer in zip(tensors, roles, survey.layers, strict=True):
         read = WHOLE
-        if role is Role.EXPERTS:
-            share = _of_experts(tensor, layer, total, used)
-            if share is None:
+        if role not in _ALWAYS_WHOLE:
+            share = _of_experts(tensor, layer, total, used) if role is Role.EXPERTS else None
+            if role is Role.EXPERTS and share is None:
                 unsaid = unsaid or tensor
-            else:
-                read = share
-        elif role is Role.DRAFT or role is Role.VISION:
-            read = NOTHING
-        elif role is Role.EMBEDDING or role is Role.LAYER_EMBEDDING:
-            read = _one_row(tensor)
-        elif role is Role.ROUTER and tensor.name.endswith(".ffn_gate_tid2eid.weight"):
-            read = _one_row(tensor)  # which experts a token goes to, by its number
+            read = share or _fixed(tensor, role)
         if survey.decoder and tensor.name.startswith("enc."):
             read = NOTHING  # the encoder has run before the first token
-        if layer is not None and layer < len(passes):
+        if passes and layer is not None and layer < len(passes):
             read = read._replace(numerator=read.numerator * passes[layer])
         reads.append(read)
     return tuple(reads), () if unsaid is None else (_unsaid(keys, unsaid),)
+
+
+def _fixed(tensor: Tensor, role: Role) -> Read:
+    if role is Role.DRAFT or role is Role.VISION:
+        return NOTHING
+    if role is Role.EMBEDDING or role is Role.LAYER_EMBEDDING:
+        return _one_row(tensor)
+    if role is Role.ROUTER and tensor.name.endswith(".ffn_gate_tid2eid.weight"):
+        return _one_row(tensor)  # which experts a token goes to, by its number
+    return WHOLE
 
 
 def _one_row(tensor: Tensor) -> Read:

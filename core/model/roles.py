@@ -36,10 +36,18 @@ def survey(tensors: Sequence[Tensor]) -> Survey:
     roles: list[Role] = []
     layers: list[int | None] = []
     marks: dict[int, int] = {}
+    numbers: dict[str, int | None] = {}
     decoder = head = False
     for tensor in tensors:
         name = tensor.name
-        layer, stem = split_name(name)
+        word, _, rest = name.partition(".")
+        if word in ("enc", "dec") and rest.startswith("blk."):
+            decoder = decoder or word == "dec"
+            word, rest = "blk", rest[4:]
+        layer = None
+        if word == "blk":
+            number, _, stem = rest.partition(".")
+            layer = numbers[number] if number in numbers else _number(number, numbers)
         layers.append(layer)
         if layer is None:
             roles.append(_global_role(name))
@@ -47,22 +55,18 @@ def survey(tensors: Sequence[Tensor]) -> Survey:
             continue
         role, mark = _layer_role(stem)
         roles.append(role)
-        marks[layer] = marks.get(layer, 0) | mark
-        decoder = decoder or name.startswith("dec.")
+        if mark:
+            marks[layer] = marks.get(layer, 0) | mark
+        elif layer not in marks:
+            marks[layer] = 0
     return Survey(tuple(roles), tuple(layers), marks, decoder, head)
 
 
-def split_name(name: str) -> tuple[int | None, str]:
-    """Layer and the rest of a name: blk.3.attn_q.weight is (3, "attn_q.weight").
-
-    The blocks of an encoder and a decoder (enc.blk.3, dec.blk.3) count from 0 each.
-    """
-    plain = name[4:] if name.startswith(("enc.blk.", "dec.blk.")) else name
-    if plain.startswith("blk."):
-        number, dot, stem = plain[4:].partition(".")
-        if dot and number.isascii() and number.isdigit() and len(number) < 7:
-            return int(number), stem
-    return None, name
+def _number(text: str, numbers: dict[str, int | None]) -> int | None:
+    """The layer that a name counts, remembered; blocks of an encoder count from 0 as well."""
+    plain = text.isascii() and text.isdigit() and len(text) < 7
+    numbers[text] = int(text) if plain else None
+    return numbers[text]
 
 
 @lru_cache(maxsize=4096)
@@ -70,9 +74,9 @@ def _layer_role(stem: str) -> tuple[Role, int]:
     word = stem.partition(".")[0]
     if word == "nextn":
         return Role.DRAFT, 0
-    mark = _mark(stem, word)
     if word.startswith("vis_"):  # a second set of weights, for picture tokens alone (CogVLM)
         return Role.VISION, 0
+    mark = _mark(stem, word)
     if "norm" in stem:
         return Role.NORMS, mark
     if word.endswith(("_exps", "_chexps")) or _is_single_expert(stem):

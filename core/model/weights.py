@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import repeat
 
 from core.gguf.header import Tensor
-from core.model.model import FormatShare, Model, Read, Role, WeightBlock, Weights
+from core.model.model import WHOLE, FormatShare, Model, Read, Role, WeightBlock, Weights
 from core.problems import Problem
 
 
@@ -38,20 +38,21 @@ def weights_from(
     for tensor, role, layer, read, name, size in zip(
         tensors, roles, layers, reads, names, weighed, strict=True
     ):
-        numerator, denominator, multiplies = read
-        parameters = tensor.parameters
-        block = blocks.get((layer, role))
+        parameters = used = tensor.parameters
+        moved = size
+        if read is not WHOLE:
+            numerator, denominator, multiplies = read
+            moved = size * numerator // denominator
+            used = parameters * numerator // denominator if multiplies else 0
+        key = (layer, role)
+        block = blocks.get(key)
         if block is None:
-            block = blocks[layer, role] = [0, 0, 0, 0]
-        block[0] += size
-        block[2] += parameters
-        if numerator == denominator:
-            block[1] += size
-            block[3] += parameters
-        elif numerator:
-            block[1] += size * numerator // denominator
-            if multiplies:
-                block[3] += parameters * numerator // denominator
+            blocks[key] = [size, moved, parameters, used]
+        else:
+            block[0] += size
+            block[1] += moved
+            block[2] += parameters
+            block[3] += used
         share = formats.get(name)
         if share is None:
             share = formats[name] = [0, 0, 0]
@@ -88,7 +89,7 @@ def weights_as(
         model.file.tensors,
         model.tensor_roles,
         model.tensor_layers,
-        model.tensor_reads or tuple(repeat(Read(1, 1), len(model.file.tensors))),
+        model.tensor_reads or tuple(repeat(WHOLE, len(model.file.tensors))),
         label=label,
         types=types,
         sizes=sizes,
