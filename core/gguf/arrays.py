@@ -102,8 +102,20 @@ def read_items(
         form = f"{cursor.layout.mark}{count}{SCALARS[element]}"
         return cursor.numbers(form, what)
     if element is ValueType.STRING:
-        return tuple(cursor.text(what, MAX_PAGE)[0] for _ in range(count))
+        return _read_strings(cursor, count, what)
     return tuple(read_array(cursor, what, depth + 1) for _ in range(count))
+
+
+def _read_strings(cursor: Cursor, count: int, what: str) -> tuple[str, ...]:
+    strings = []
+    left = MAX_PAGE
+    for _ in range(count):
+        size = cursor.length(what)
+        left -= size
+        if left < 0:
+            raise _too_large(cursor.offset)
+        strings.append(cursor.take(size, what).decode("utf-8", "surrogateescape"))
+    return tuple(strings)
 
 
 def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Value, ...]:
@@ -133,13 +145,12 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
             )
         layout = layout_of(header.version or 3, header.byte_order)
         cursor = Cursor(source, layout)
-        cursor.texts_left = MAX_PAGE
         what = "the array"
         try:
             if array.element in SCALARS:
                 size = layout.scalars[array.element].size
                 if (stop - start) * size > MAX_PAGE:
-                    raise _too_large(array)
+                    raise _too_large(array.offset)
                 cursor.seek(array.offset + start * size)
                 return read_items(cursor, array.element, stop - start, what)
             cursor.seek(array.marks[start // MARK_EVERY])
@@ -148,23 +159,24 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
             else:
                 for _ in range(start % MARK_EVERY):
                     read_array(cursor, what, keep=False)
-            items = read_items(cursor, array.element, stop - start, what)
-            if cursor.texts_left == 0:
-                raise _too_large(array)
+            return read_items(cursor, array.element, stop - start, what)
         except Stop as error:
             raise PageError(
                 Problem(
                     error.code,
                     f"The page cannot be shown: {error}.",
-                    advice="Ask for fewer elements at once.",
+                    advice=(
+                        "Ask for fewer elements at once."
+                        if error.code == "page-too-large"
+                        else "Open the file again."
+                    ),
                     where=where,
                     offset=error.offset,
                 )
             ) from error
         except OSError as error:
             raise PageError(unreadable(header.path, error)) from error
-    return items
 
 
-def _too_large(array: Array) -> Stop:
-    return Stop("page-too-large", f"it would take more than {MAX_PAGE >> 20} MiB", array.offset)
+def _too_large(offset: int) -> Stop:
+    return Stop("page-too-large", f"it would take more than {MAX_PAGE >> 20} MiB", offset)

@@ -7,6 +7,7 @@ first of them; here the file opens and the fault is named.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from operator import attrgetter
@@ -20,29 +21,30 @@ from core.units import format_bytes, format_exact_bytes, format_share
 
 DEFAULT_ALIGNMENT = 32
 SPECIMEN_KEY = "weighbridge.specimen"
-MAX_NAME = 64  # GGML_MAX_NAME, which has to hold a zero byte as well
-MAX_DIMENSIONS = 4  # GGML_MAX_DIMS
+GGML_MAX_NAME = 64  # with the zero byte at the end
+GGML_MAX_DIMS = 4
 _REFUSED = "llama.cpp refuses this file."
-_IMPOSSIBLE = 1 << 44  # 16 TiB in one tensor: more than any model altogether
+_IMPOSSIBLE = 1 << 44  # 16 TiB: more than any model altogether
 _FRESH_SECONDS = 60
 
 
-def alignment_of(value: Value | None, kind: ValueType | None) -> tuple[int, list[Problem]]:
-    """The alignment to use, from ``general.alignment`` (None where it is absent)."""
-    if value is None:
+def alignment_of(entry: Entry | None) -> tuple[int, list[Problem]]:
+    """The alignment to use, from the entry of ``general.alignment``."""
+    if entry is None:
         return DEFAULT_ALIGNMENT, []
-    usable = isinstance(value, int) and not isinstance(value, bool) and value > 0
-    alignment = value if usable and isinstance(value, int) else DEFAULT_ALIGNMENT
-    if usable and kind is ValueType.UINT32 and alignment & (alignment - 1) == 0:
+    value = entry.value
+    number = value if isinstance(value, int) and not isinstance(value, bool) else 0
+    alignment = number if number > 0 else DEFAULT_ALIGNMENT
+    if number == alignment and entry.type is ValueType.UINT32 and number.bit_count() == 1:
         return alignment, []
-    stated = f"{value:,}" if isinstance(value, int) else "no number"
-    kind_name = kind.name.lower() if kind is not None else "?"
+    stated = f"{value:,}" if isinstance(value, int) else "no whole number"
     return alignment, [
         Problem(
             "alignment",
-            f"general.alignment is {stated} ({kind_name}); it has to be a power of two in a uint32."
-            f" {alignment} is used. {_REFUSED}",
+            f"general.alignment is {stated} ({entry.type.name.lower()}); it has to be a power of "
+            f"two in a uint32. {alignment} is used. {_REFUSED}",
             Severity.WARNING,
+            offset=entry.offset,
         )
     ]
 
@@ -90,14 +92,14 @@ def check_tensors(tensors: Sequence[Tensor], alignment: int) -> list[Problem]:
     )
     report(
         "long-name",
-        [t.name for t in tensors if _name_bytes(t.name) >= MAX_NAME],
-        f"has a name of {MAX_NAME} bytes or more. {_REFUSED}",
+        [t.name for t in tensors if _name_bytes(t.name) >= GGML_MAX_NAME],
+        f"has a name of {GGML_MAX_NAME} bytes or more. {_REFUSED}",
         Severity.NOTE,
     )
     report(
         "many-dimensions",
-        [t.name for t in tensors if len(t.shape) > MAX_DIMENSIONS],
-        f"has more than {MAX_DIMENSIONS} dimensions. {_REFUSED}",
+        [t.name for t in tensors if len(t.shape) > GGML_MAX_DIMS],
+        f"has more than {GGML_MAX_DIMS} dimensions. {_REFUSED}",
         Severity.NOTE,
     )
     report(
@@ -112,6 +114,13 @@ def check_tensors(tensors: Sequence[Tensor], alignment: int) -> list[Problem]:
         [t.name for t in tensors if t.bytes > _IMPOSSIBLE and t.parameters < 1 << 63],
         f"claims more than {format_bytes(_IMPOSSIBLE)}, which no file holds: its shape is damaged "
         "or made up.",
+        Severity.ERROR,
+    )
+    report(
+        "impossible-offset",
+        [t.name for t in tensors if t.offset > _IMPOSSIBLE],
+        f"begins more than {format_bytes(_IMPOSSIBLE)} into the data, where no file reaches: its "
+        "offset is damaged or made up.",
         Severity.ERROR,
     )
     report(
@@ -192,7 +201,7 @@ def check_length(
     A file cut in its last padding is whole. ``specimen`` is the value of SPECIMEN_KEY: with it a
     file without any data is meant to be one.
     """
-    stored = [t for t in tensors if 0 < t.bytes <= _IMPOSSIBLE]
+    stored = [t for t in tensors if 0 < t.bytes <= _IMPOSSIBLE and t.offset <= _IMPOSSIBLE]
     if not stored:
         return []
     end = data_offset + max(t.offset + t.bytes for t in stored)
@@ -245,19 +254,14 @@ def _name_bytes(name: str) -> int:
 
 def _breaks_row(tensor: Tensor) -> bool:
     kind = BY_ID.get(tensor.type_id)
-    return bool(
-        kind
-        and kind.name == tensor.type_name
-        and tensor.shape
-        and tensor.shape[0] % kind.block_size
-    )
+    if kind is None or kind.name != tensor.type_name or not tensor.shape:
+        return False
+    return tensor.shape[0] % kind.block_size != 0
 
 
 def _repeated(tensors: Sequence[Tensor]) -> list[str]:
-    if len({t.name for t in tensors}) == len(tensors):
-        return []
-    seen: set[str] = set()
-    return [t.name for t in tensors if t.name in seen or seen.add(t.name)]  # type: ignore[func-returns-value]
+    counts = Counter(t.name for t in tensors)
+    return [name for name, count in counts.items() if count > 1]
 
 
 def _names(found: Iterable[str]) -> str:

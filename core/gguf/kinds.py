@@ -27,7 +27,7 @@ _SPEECH = {
     *("parler-tts", "bark", "chatterbox", "cosyvoice", "sensevoice", "parakeet", "vibevoice"),
     *("snac", "dac", "mimi", "encodec"),
 }
-_MULTIMODAL_PREFIXES = ("v.", "mm.", "a.")
+_BUNDLED = ("v.", "mm.", "a.", "mtp.")
 
 
 def kind_of(header: Header) -> Kind:
@@ -112,16 +112,16 @@ _DESCRIPTIONS: dict[Kind, tuple[str, str]] = {
 
 
 def _bundled(tensors: tuple[Tensor, ...]) -> list[Problem]:
-    """Ollama writes the vision and audio parts into the model's own file."""
-    extra = [t for t in tensors if t.name.startswith(_MULTIMODAL_PREFIXES)]
+    """Ollama writes the vision, audio and draft parts into the model's own file."""
+    extra = [t for t in tensors if t.name.startswith(_BUNDLED)]
     if not extra:
         return []
     return [
         Problem(
             "bundled-parts",
-            f"The file also holds {len(extra):,} tensors of its vision or audio part (the first "
-            f"is {excerpt(extra[0].name)}), as files made by Ollama do; llama-server expects them "
-            "in a file of their own and may refuse this one.",
+            f"The file also holds {len(extra):,} tensors of its vision, audio or draft part (the "
+            f"first is {excerpt(extra[0].name)}), as files made by Ollama do; llama-server expects "
+            "them in a file of their own and may refuse this one.",
             Severity.NOTE,
         )
     ]

@@ -123,7 +123,8 @@ class _Reading:
         except OSError as error:
             self.problems.append(unreadable(self.path, error))
         source = self.cursor.source
-        alignment, remarks = checks.alignment_of(*self._alignment())
+        stated = (entry for entry in self.entries if entry.key == "general.alignment")
+        alignment, remarks = checks.alignment_of(next(stated, None))
         self.problems += remarks
         data_offset = align(self.cursor.offset, alignment) if self.complete else None
         data_bytes = max(source.size - data_offset, 0) if data_offset is not None else None
@@ -160,12 +161,6 @@ class _Reading:
                 replace(problem, where=problem.where or where) for problem in self.problems
             ),
         )
-
-    def _alignment(self) -> tuple[Value | None, ValueType | None]:
-        for entry in self.entries:
-            if entry.key == "general.alignment":
-                return entry.value, entry.type
-        return None, None
 
     def _read(self) -> None:
         cursor = self.cursor

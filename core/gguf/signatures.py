@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -117,9 +118,9 @@ def recognize(source: Source, path: Path) -> Problem:
             "Finish the download, or get the file again.",
         )
     if _is_text(head):
-        what = "JSON text" if text[:1] in b"{[" else "text"
+        code, what = ("json", "JSON text") if _is_json(text) else ("text", "text")
         return problem(
-            "text",
+            code,
             f"{name} is {what}, not a model; {lengths}. It says: “"
             f"{excerpt(text[:_WORDS].decode('utf-8', 'replace'))}”",
             _GET_THE_FILE,
@@ -130,6 +131,17 @@ def recognize(source: Source, path: Path) -> Problem:
         f"“GGUF”; {lengths}.",
         "If it should be a model, it is damaged or of another format.",
     )
+
+
+def _is_json(text: bytes) -> bool:
+    """An object, whole or cut; a list only if it is whole, since other texts begin so too."""
+    if text.startswith(b"{"):
+        return True
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _is_text(head: bytes) -> bool:

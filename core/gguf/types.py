@@ -197,3 +197,10 @@ def note_of(type_id: int) -> str:
     if type_id in BY_ID:
         return BY_ID[type_id].note
     return NAMED_ONLY[type_id][1] if type_id in NAMED_ONLY else ""
+
+
+def layout_of(type_id: int, name: str) -> TensorType | None:
+    """The layout that a tensor was found to have, from its id and the name it was given; None
+    where only the offsets told its size."""
+    layouts = (BY_ID.get(type_id), *OTHER_LAYOUTS.get(type_id, ()))
+    return next((kind for kind in layouts if kind and kind.name == name), None)

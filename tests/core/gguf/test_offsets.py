@@ -147,6 +147,18 @@ def test_an_enormous_alignment_puts_the_data_far_away(tmp_path: Path) -> None:
     assert only(header).code == "truncated"
 
 
+def test_an_offset_that_no_file_reaches_is_no_cut_download(tmp_path: Path) -> None:
+    tensors = [TensorSpec("a", "F32", (8,)), TensorSpec("b", "F32", (8,), 1 << 62)]
+    path = write(tmp_path / "a.gguf", {}, tensors, data=False)
+    with path.open("ab") as file:
+        file.write(bytes(32))
+    header = read_header(path)
+    codes = {p.code: p for p in header.problems}
+    assert set(codes) == {"impossible-offset", "gap"}
+    assert codes["impossible-offset"].severity is Severity.ERROR
+    assert codes["impossible-offset"].message.startswith("b ")
+
+
 def test_a_hundred_faults_of_one_kind_are_one_problem(tmp_path: Path) -> None:
     tensors = [TensorSpec(f"t{i}", "F32", (8,), 64 * i + 1) for i in range(100)]
     codes = [p.code for p in read_header(write(tmp_path / "a.gguf", {}, tensors)).problems]

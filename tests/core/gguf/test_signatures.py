@@ -57,7 +57,7 @@ def test_a_web_page_is_called_one_with_its_first_words(tmp_path: Path, data: byt
 
 def test_an_error_in_json_is_shown(tmp_path: Path) -> None:
     problem = problem_of(tmp_path / "model.gguf", b'{"error":"Unauthorized","code":401}')
-    assert problem.code == "text"
+    assert problem.code == "json"
     assert "JSON" in problem.message
     assert "Unauthorized" in problem.message
     assert "log-in" in problem.advice
@@ -78,6 +78,8 @@ def test_an_error_in_json_is_shown(tmp_path: Path) -> None:
         (bytes(70_000) + b"x" + bytes(100_000), "zeros", "zeros"),
         (b"\x00\x01\x02\x03\xff\xfe" * 9, "not-gguf", "00 01 02 03"),
         (b"A plain text\nof two lines", "text", "A plain text of two lines"),
+        (b"[section]\nkey = 1\n", "text", "[section] key = 1"),
+        (b'["Not found"]', "json", "Not found"),
     ],
 )
 def test_other_formats_are_named(tmp_path: Path, data: bytes, code: str, words: str) -> None:
