@@ -32,7 +32,11 @@ def headline(model: Model, units: UnitSystem) -> list[Fact]:
     Totals of a family with a missing part are marked as lower bounds.
     """
     weights, shape = model.weights, model.shape
-    facts = [_bounded(Fact("Size on disk", size_on_disk(model)), model, units)]
+    facts = []
+    whole = _whole_file(model)
+    if whole is not None:
+        facts.append(Fact("Size of the whole file", whole))
+    facts.append(_bounded(Fact("Size on disk", size_on_disk(model)), model, units))
     if weights.parameters:
         parameters = Fact("Parameters", _parameters(weights))
         facts.append(_bounded(parameters, model, units))
@@ -221,6 +225,29 @@ def is_lower_bound(model: Model) -> bool:
 def decodes(model: Model) -> bool:
     """Whether it writes token by token, so that bytes per token mean something."""
     return model.file.kind in (Kind.MODEL, Kind.SHARD, Kind.UNKNOWN)
+
+
+def _whole_file(model: Model) -> Number[int] | None:
+    """Where the data of the tensors is not all there: what the file would weigh with it."""
+    file = model.file
+    start = file.header.data_offset
+    if len(file.headers) != 1 or file.missing or start is None or not file.tensors:
+        return None
+    end = max(tensor.offset + tensor.bytes for tensor in file.tensors)
+    if start + end <= file.file_bytes:
+        return None
+    return Number(
+        start + end,
+        Unit.BYTES,
+        _TABLE,
+        "start of the data + end of the last tensor in it",
+        (
+            Input("start of the data", start, Unit.BYTES),
+            Input("end of the last tensor", end, Unit.BYTES),
+            Input("on disk", file.file_bytes, Unit.BYTES),
+        ),
+        "The data of the tensors is not all there.",
+    )
 
 
 def _bounded(fact: Fact, model: Model, units: UnitSystem) -> Fact:
