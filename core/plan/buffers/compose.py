@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.gguf.header import Array
+from core.plan.buffers.altup import Altup, add_per_layer, per_layer_inputs
 from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
 from core.plan.buffers.latent import latent_attention
 from core.plan.buffers.parts import F16, F32, I32, I64, CacheInputs, Graph, Shape
@@ -61,6 +62,11 @@ _LATE_CUT = _names(
     "bailingmoe3 cohere2moe gemma4 hy-v3 nemotron_h nemotron_h_moe gpt-oss qwen35 qwen35moe "
     "qwen3next step35"
 )
+# Graphs that end with embeddings instead of logits.
+_ENCODERS = _names(
+    "bert nomic-bert nomic-bert-moe modern-bert neo-bert eurobert jina-bert-v2 jina-bert-v3 "
+    "gemma-embedding llama-embed t5encoder"
+)
 _NORM_FIRST = _names("qwen3next qwen35 qwen35moe kimi-linear")
 
 
@@ -75,6 +81,9 @@ class ModelGraph(Graph):
         self.first_value: list[Tensor] = []
         self.block_sparse: BlockSparse | None = None
         self.is_cut = False
+        self.ballast: Tensor | None = None
+        self.altup: Altup | None = None
+        self.per_layer: Tensor | None = None
 
     # Inputs
 
@@ -98,11 +107,10 @@ class ModelGraph(Graph):
             mixed_ids = tape.input(tape.fixed(I32 * tokens))
             slots = tape.input(tape.fixed(I64 * tokens))
             mixed = tape.input(tape.fixed(F32 * wide * tokens))
-            token_rows = tape.run(rows(mixed_ids))
-            tape.run(slots)
             # Rows are set in a copy that nobody reads: its block is never freed.
-            tape.run(tape.op(tape.fixed(F32 * wide * tokens), mixed))
-            tape.store(token_rows, slots)
+            copy = tape.op(tape.fixed(F32 * wide * tokens), mixed)
+            tape.keep(copy)
+            tape.run(tape.write(copy, rows(mixed_ids), slots))
         if deep:
             x = view(x)
         if self.anatomy.number("embedding_scale"):
@@ -181,7 +189,7 @@ class ModelGraph(Graph):
                 q = self.tape.over_weight(q)
         if k is not None and layer.has("attn_k_norm"):
             k = self.norm_of(k_width, k)
-        if v is not None and self.arch == "gemma4":
+        if v is not None and self.arch in ("gemma4", "gemma3n"):
             v = self.norm_of(v_width, v, False)
         if self.roped(layer):
             q = self.rope(q_width, q)
@@ -226,8 +234,7 @@ class ModelGraph(Graph):
 
     def batch_mask(self, layer: LayerAnatomy) -> Tensor:
         """Who sees whom in a batch without a cache; one more mask where layers have a window."""
-        del layer
-        return self.masks[-1]
+        return self.masks[min(layer.index, len(self.masks) - 1)]
 
     def roped(self, layer: LayerAnatomy) -> bool:
         """Whether positions enter this layer as a rotation of Q and K."""
@@ -235,9 +242,7 @@ class ModelGraph(Graph):
         if step is not None:
             return (layer.index + 1) % step != 0
         if self.arch in _ROPE_IN_WINDOW:
-            return layer.windowed or layer.index < self.anatomy.integer(
-                "leading_dense_block_count"
-            )
+            return layer.windowed or layer.index < self.anatomy.integer("leading_dense_block_count")
         return self.arch not in _NO_ROPE and "position_embd.weight" not in self.anatomy.globals
 
     def recurrent(self, layer: LayerAnatomy, x: Tensor) -> Tensor:
@@ -312,6 +317,16 @@ class ModelGraph(Graph):
             return self.mixture(layer, x)
         return self.feed_forward(layer, x, squared=self.arch in _SQUARED)
 
+    def both_feed_forwards(self, layer: LayerAnatomy, normed: Tensor, middle: Tensor) -> Tensor:
+        """Gemma 4: a dense one and experts side by side, routed by what the layer came in with."""
+        dense = self.named_norm(layer, "post_ffw_norm_1", self.feed_forward(layer, normed))
+        x = self.named_norm(layer, "pre_ffw_norm_2", middle)
+        routed = self.tape.over_weight(self.unary(self.norm(middle, False)))
+        logits = self.mul(layer.rows("ffn_gate_inp"), routed)
+        used = self.anatomy.integer("expert_used_count", 1)
+        experts = self.experts(layer, x, used, probabilities=logits, normalized=True)
+        return self.add(dense, self.named_norm(layer, "post_ffw_norm_2", experts))
+
     def cut(self, *rows: Tensor) -> list[Tensor]:
         """Keep only the rows that give logits."""
         self.is_cut = True
@@ -369,7 +384,10 @@ class ModelGraph(Graph):
             normed = self.named_norm(layer, post, middle)
         elif layer.has("ffn_norm") or self.arch == "olmo":
             normed = self.named_norm(layer, "ffn_norm", middle)
-        out = self.mlp(layer, normed)
+        if layer.has("pre_ffw_norm_2"):
+            out = self.both_feed_forwards(layer, normed, middle)
+        else:
+            out = self.mlp(layer, normed)
         for name in ("post_ffw_norm", "layer_out_norm", "layer_output_norm"):
             if layer.has(name):
                 out = self.named_norm(layer, name, out)
@@ -421,21 +439,38 @@ class ModelGraph(Graph):
         if "position_embd.weight" in anatomy.globals:
             x = self.add(x, tape.weigh(self.f32(anatomy.embedding), self.positions))
         if "token_types.weight" in anatomy.globals:
-            x = self.tape.over_weight(x)
+            x = self.tape.over(x)
         if "token_embd_norm.weight" in anatomy.globals and not self.arch.startswith("lfm2"):
             tape.device = layers[0][1]
             x = self.norm(x, True, "token_embd_norm.bias" in anatomy.globals)
-        self.attach_all([layer for layer, _ in layers])
+        self.attach_all(layers)
+        if "per_layer_token_embd.weight" in anatomy.globals:
+            tape.device = layers[0][1]
+            if "altup_proj.weight" in anatomy.globals:
+                self.altup = Altup(self)
+                x = self.altup.spread(x)
+            else:
+                self.per_layer = per_layer_inputs(self, x)
         if any(layer.has("indexer.q_proj") for layer in anatomy.layers):
             # Blocks are picked where every sequence has a stream of its own.
             if shape.flash and shape.streams == shape.sequences:
                 self.block_sparse = BlockSparse(self, self.caches[0])
+                self.hold_copies(self.block_sparse, layers)
         self.outputs = tape.input(tape.fixed(I32 * shape.outputs))
         for position, (layer, device) in enumerate(layers):
             tape.device = device
             self.rows = shape.tokens
+            if self.altup is not None:
+                x = self.altup.layer(layer, x, self.attention)
+                continue
             last = position == len(layers) - 1 and self.arch not in _LATE_CUT
             x = self.layer(layer, x, last)
+            if self.per_layer is not None:
+                x = self.add(x, add_per_layer(self, layer, x, self.per_layer))
+        if self.altup is not None:
+            (x,) = self.cut(self.altup.merge(x))
+        if self.ballast is not None:
+            tape.store(self.ballast)
         tape.device = output_device
         names = ["output_norm"]
         if self.arch.startswith("lfm2"):
@@ -454,7 +489,7 @@ class ModelGraph(Graph):
         tape.keep(logits)
         return tape
 
-    def attach_all(self, walked: list[LayerAnatomy]) -> None:
+    def attach_all(self, walked: list[tuple[LayerAnatomy, int]]) -> None:
         """Inputs of every cache and of the states.
 
         Layers that are not walked still have the tensors that are placed before the graph runs.
@@ -469,9 +504,11 @@ class ModelGraph(Graph):
         picking = [layer for layer in attention if layer.has("indexer.attn_q_b")]
         for number in {n for layer in picking if (n := layer.index_cache) is not None}:
             self.caches[number] = self.attach_index_cache(number)
-            omitted = len(picking) - sum(layer in picking for layer in walked)
-            rows = [n * omitted for n in self.picked_rows(number)]
-            self.tape.run(self.tape.input(tuple(rows)))
+            picked = [device for layer, device in walked if layer in picking]
+            omitted = len(picking) - len(picked)
+            rows = [size * omitted for size in self.picked_rows(number)]
+            self.tape.device = picked[-1]
+            self.ballast = self.tape.run(self.tape.leaf(tuple(rows)))
         if any(layer.cache is None and not layer.recurrent for layer in self.anatomy.layers):
             tokens = self.shape.tokens
             size = self.tape.fixed((F16 if self.shape.flash else F32) * tokens * tokens)
@@ -480,10 +517,19 @@ class ModelGraph(Graph):
         if any(layer.recurrent for layer in self.anatomy.layers):
             self.states = States(self)
 
+    def hold_copies(self, sparse: BlockSparse, walked: list[tuple[LayerAnatomy, int]]) -> None:
+        """Room for the copies of inputs that layers which are not walked read on a GPU."""
+        picked = [device for layer, device in walked if layer.has("indexer.q_proj")]
+        omitted = sum(layer.has("indexer.q_proj") for layer in self.anatomy.layers) - len(picked)
+        if picked and picked[-1] != HOST:
+            self.tape.device = picked[-1]
+            self.ballast = self.tape.run(self.tape.leaf(sparse.copies(omitted)))
+
     def is_encoder(self) -> bool:
         """Whether the graph ends with embeddings instead of logits."""
         causal = self.anatomy.metadata.get(f"{self.arch}.attention.causal", True)
-        return not causal and 0 < self.anatomy.integer("pooling_type") < 5
+        pooled = not causal and 0 < self.anatomy.integer("pooling_type") < 5
+        return pooled or self.arch in _ENCODERS
 
     def position_count(self) -> int:
         sections = self.anatomy.metadata.get(f"{self.arch}.rope.dimension_sections")

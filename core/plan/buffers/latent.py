@@ -130,6 +130,6 @@ def _picked_mask(graph: Graph, cache: CacheInputs, top_k: Tensor) -> Tensor:
     """The mask with everything hidden but the picked rows."""
     tape = graph.tape
     hidden = tape.over(cache.mask)
-    zeros = tape.over(graph.leaf(tape.sizes[top_k]))
+    zeros = tape.over(tape.leaf(tape.sizes[top_k]))
     shown = tape.write(hidden, zeros, view(top_k))
     return tape.over(shown, cache.mask)

@@ -54,7 +54,6 @@ class Graph:
         self.rows = shape.tokens  # rows that the current layer works on
         self.caches: dict[int, CacheInputs] = {}
         self.positions: Tensor | None = None
-        self.leaves: list[Size] = []
         self.rms = anatomy.number("attention.layer_norm_rms_epsilon") > 0
 
     # Sizes
@@ -110,11 +109,6 @@ class Graph:
 
     def cont(self, width: int, x: Tensor) -> Tensor:
         return self.tape.op(self.f32(width), x)
-
-    def leaf(self, size: Size) -> Tensor:
-        """A tensor that is filled in the graph but placed before it runs, one for every layer."""
-        self.leaves.append(size)
-        return self.tape.input(size)
 
     # Attention
 
@@ -186,9 +180,9 @@ class Graph:
             scratch = None
             if shape.cuda:
                 bytes_per_cell = 0
-                if shape.type_k != "f16":
+                if shape.type_k not in ("f16", "f32"):
                     bytes_per_cell += F16 * head_k * kv_heads * shape.streams
-                if shape.type_v != "f16" and not latent:
+                if shape.type_v not in ("f16", "f32") and not latent:
                     bytes_per_cell += F16 * head_v * kv_heads * shape.streams
                 if bytes_per_cell:
                     scratch = tape.per_cell(number, bytes_per_cell)

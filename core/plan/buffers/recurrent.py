@@ -14,7 +14,10 @@ class States:
         self.graph = graph
         tape = graph.tape
         self.sequences = graph.shape.sequences
-        self.copy = tape.input(tape.fixed(F32 * self.sequences))
+        size = tape.fixed(F32 * self.sequences)
+        self.copy = tape.input(size)
+        self.main = tape.part(self.copy, size)
+        self.rest = tape.part(self.copy, tape.fixed(F32 * (self.sequences - 1)))
 
     def gather(self, elements: int) -> Tensor:
         """The states of all sequences, read through the copy list."""
@@ -30,9 +33,9 @@ class States:
         """All but the first state, where the operation itself reads the states."""
         tape = self.graph.tape
         if self.sequences == 1:
-            tape.store(view(self.copy))
+            tape.store(self.rest)
         else:
-            rows = tape.op(tape.fixed(F32 * elements * (self.sequences - 1)), view(self.copy))
+            rows = tape.op(tape.fixed(F32 * elements * (self.sequences - 1)), self.rest)
             tape.store(view(rows))
 
 
@@ -68,7 +71,7 @@ def mamba(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor) -> Tenso
         b = c = view(db)
     dt = tape.over_weight(graph.mul(inner, dt))
     size = _with_state(graph, inner, state * inner, states)
-    y = tape.weigh(size, view(u), dt, b, c, view(states.copy))
+    y = tape.weigh(size, view(u), dt, b, c, states.main)
     tape.run(y)
     states.gather_rest(state * inner)
     tape.store(view(y))
@@ -97,7 +100,7 @@ def mamba2(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor) -> Tens
         view(xbc),
         dt,
         view(xbc),
-        view(states.copy),
+        states.main,
     )
     tape.run(y)
     states.gather_rest(state * inner)
@@ -127,7 +130,7 @@ def plamo_mamba(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor) ->
     b = graph.norm_of(state, view(bcdt))
     c = graph.norm_of(state, view(bcdt))
     size = _with_state(graph, inner, state * inner, states)
-    y = tape.op(size, view(u), dt, view(b), view(c), view(states.copy))
+    y = tape.op(size, view(u), dt, view(b), view(c), states.main)
     tape.run(y)
     states.gather_rest(state * inner)
     tape.store(view(y))

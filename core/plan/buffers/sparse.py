@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from core.plan.buffers.anatomy import LayerAnatomy
-from core.plan.buffers.parts import F16, F32, I32, CacheInputs, Graph
-from core.plan.buffers.tape import Tensor, view
+from core.plan.buffers.parts import F16, F32, I32, CacheInputs, Graph, Shape
+from core.plan.buffers.tape import Size, Tensor, view
 
 
 RESERVED = 256  # positions; an empty cache's, padded, is what the graph is reserved for
@@ -15,6 +15,7 @@ class BlockSparse:
 
     def __init__(self, graph: Graph, cache: CacheInputs) -> None:
         tape, shape = graph.tape, graph.shape
+        self.tape = tape
         self.blocks = RESERVED // graph.anatomy.integer("attention.indexer.block_size", 128)
         number = cache.number
         self.bias = tape.input(tape.fixed(F32 * self.blocks * shape.tokens))
@@ -23,6 +24,17 @@ class BlockSparse:
         self.cell_blocks = tape.input(tape.per_cell(number, I32 * shape.streams))
         self.mask = tape.op(tape.per_cell(number, F32 * shape.tokens), cache.mask)
         self.index_rows = tape.input(tape.fixed(8 * shape.tokens))
+
+    def per_stream(self, shape: Shape, whole: Tensor) -> Size:
+        """One stream's part of an input."""
+        return tuple(size / shape.streams for size in self.tape.sizes[whole])
+
+    def copies(self, layers: int) -> Size:
+        """What the copies of these inputs take on a device, for so many layers."""
+        wholes = [
+            self.tape.sizes[n] for n in (self.bias, self.hidden, self.slots, self.cell_blocks)
+        ]
+        return tuple(layers * sum(sizes) for sizes in zip(*wholes, strict=True))
 
     def attend(
         self,
@@ -56,17 +68,22 @@ class BlockSparse:
         tape.store(v, cache.v_rows)
 
         tokens = shape.tokens // shape.streams
+        # Every layer reads parts of the inputs: each part is copied to its device for itself.
+        bias, hidden, slots, cell_blocks = (
+            [tape.part(whole, self.per_stream(shape, whole)) for _ in range(shape.streams)]
+            for whole in (self.bias, self.hidden, self.slots, self.cell_blocks)
+        )
         best = min(best, self.blocks)
         every = F32 * heads * tokens
         outs = []
-        for _ in range(shape.streams):
-            keys = tape.op(tape.fixed(F32 * size * RESERVED), view(self.slots))
+        for stream in range(shape.streams):
+            keys = tape.op(tape.fixed(F32 * size * RESERVED), slots[stream])
             scores = tape.op(tape.fixed(every * RESERVED), keys, view(iq))
-            scores = tape.write(scores, view(self.hidden))
+            scores = tape.write(scores, hidden[stream])
             pooled = tape.op(tape.fixed(every * self.blocks), scores)
-            pooled = tape.over(pooled, view(self.bias))
+            pooled = tape.over(pooled, bias[stream])
             chosen = tape.op(tape.fixed(I32 * best * heads * tokens), pooled)
-            low = tape.op(tape.fixed(F32 * self.blocks * tokens), view(self.bias))
+            low = tape.op(tape.fixed(F32 * self.blocks * tokens), bias[stream])
             low = tape.op(tape.fixed(F16 * self.blocks * tokens), low)
             low = tape.op(tape.fixed(F16 * heads * self.blocks * tokens), low)
             zero = graph.unary(tape.op(tape.fixed(F32 * best * heads * tokens), chosen))
@@ -74,7 +91,7 @@ class BlockSparse:
             half = tape.fixed(F16 * heads * self.blocks * tokens)
             marked = tape.op(half, view(marked))
             marked = tape.op(half, view(marked))
-            wide = tape.op(tape.per_cell(number, every), marked, view(self.cell_blocks))
+            wide = tape.op(tape.per_cell(number, every), marked, cell_blocks[stream])
             wide = tape.op(tape.per_cell(number, every), view(wide))
             wide = tape.write(wide, view(self.mask))
             mask = tape.op(tape.per_cell(number, F16 * heads * tokens), view(wide))

@@ -57,6 +57,7 @@ class Tape:
     order: list[tuple[int, tuple[int, ...], int | None]] = field(default_factory=list)
     kept: set[int] = field(default_factory=set)
     seen: set[int] = field(default_factory=set)
+    homes: dict[int, int] = field(default_factory=dict)  # of leaves that are not on the host
 
     def fixed(self, size: float) -> Size:
         """A size that no context changes."""
@@ -69,6 +70,12 @@ class Tape:
     def input(self, size: Size) -> Tensor:
         """A tensor that the host fills before the graph runs."""
         return self._new(size, None)
+
+    def leaf(self, size: Size) -> Tensor:
+        """A tensor that is placed before the graph runs, on the current layer's device."""
+        tensor = self._new(size, None)
+        self.homes[tensor] = self.device
+        return tensor
 
     def weigh(self, size: Size, *reads: Tensor, in_place: bool = False) -> Tensor:
         """An operation that reads a weight: it runs where the weight lies."""
@@ -89,6 +96,10 @@ class Tape:
         op = _Op(self.sizes[root], (*reads, into), False, None, None, root)
         return view(self._new(self.sizes[root], op))
 
+    def part(self, of: Tensor, size: Size) -> Tensor:
+        """A named part of a tensor: read elsewhere, it is copied for itself."""
+        return view(self._new(size, _Op(size, (), False, None, None, of)))
+
     def over(self, tensor: Tensor, *reads: Tensor) -> Tensor:
         """An operation of the same shape as what it reads first, in place where that is allowed."""
         root = tensor if tensor >= 0 else ~tensor
@@ -105,6 +116,9 @@ class Tape:
         while todo:
             number, read = todo.pop()
             op = self.ops[number]
+            if op is not None and op.into >= 0 and not op.reads:
+                todo.append((op.into, False))
+                continue
             if read:
                 assert op is not None
                 self.order.append((number, op.reads, op.device))
@@ -169,7 +183,7 @@ def compile_tape(tape: Tape, devices: int) -> Program:
     """Work out copies between devices, results in place and the life of every block."""
     where = _devices(tape)
     into = {n: op.into for n, op in enumerate(tape.ops) if op is not None and op.into >= 0}
-    home: dict[int, int] = dict.fromkeys(tape.inputs, HOST)
+    home: dict[int, int] = dict.fromkeys(tape.inputs, HOST) | tape.homes
     for (result, _, _), device in zip(tape.order, where, strict=True):
         if result >= 0:
             home[result] = device
@@ -185,17 +199,17 @@ def compile_tape(tape: Tape, devices: int) -> Program:
             turn = index
         local = []
         for read in reads:
-            root = read if read >= 0 else ~read
+            named = root = read if read >= 0 else ~read
             while root in into:
                 root = into[root]
                 read = Tensor(~root)
             if home[root] == device:
                 local.append(int(read))
                 continue
-            copy = copies.get((root, device))
+            copy = copies.get((named, device))
             if copy is None:
-                copy = copies[root, device] = len(sizes)
-                sizes.append(tape.sizes[root])
+                copy = copies[named, device] = len(sizes)
+                sizes.append(tape.sizes[named])
                 home[copy] = device
                 copied_at.setdefault(turn, []).append((root, copy))
             local.append(copy if read >= 0 else ~copy)
