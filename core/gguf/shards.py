@@ -12,6 +12,7 @@ from core.gguf.header import Header, ModelFile, Tensor
 from core.gguf.kinds import describe, kind_of
 from core.gguf.ollama import blob_note
 from core.gguf.reader import read_header
+from core.gguf.source import Cancelled
 from core.gguf.text import display
 from core.problems import Problem, Severity
 
@@ -36,14 +37,17 @@ def open_file(
     name = _NAME.fullmatch(opened.path.name)
     if count <= 1:
         return _family([opened], (), _name_notes(opened, name, count))
-    if name is None or int(name["count"]) != count or count > MAX_SHARDS:
+    own = int(name["number"]) if name and int(name["count"]) == count else 0
+    if name is None or not 1 <= own <= count <= MAX_SHARDS:
         return _family([opened], _unnamed(opened, count), [_unnameable(opened, count)])
     headers: list[Header] = []
     missing: list[str] = []
     problems: list[Problem] = []
     for number in range(1, count + 1):
         file_name = f"{name['stem']}-{number:05}-of-{count:05}{name['end']}"
-        if number == int(name["number"]):
+        if cancelled is not None and cancelled():
+            raise Cancelled
+        if number == own:
             header = opened
         else:
             header = read_header(opened.path.with_name(file_name), cancelled, progress)

@@ -123,6 +123,17 @@ def test_a_shard_under_another_name_cannot_find_the_others(tmp_path: Path) -> No
     assert "missing-shard" in {p.code for p in file.problems}
 
 
+@pytest.mark.parametrize("name", ["m-00005-of-00003.gguf", "m-00000-of-00003.gguf"])
+def test_a_shard_with_an_impossible_number_cannot_find_the_others(
+    tmp_path: Path, name: str
+) -> None:
+    paths = make_set(tmp_path)
+    file = open_file(paths[1].rename(tmp_path / name))
+    assert len(file.tensors) == 3
+    assert not file.complete
+    assert "missing-shard" in {p.code for p in file.problems}
+
+
 def test_a_shard_of_another_set_is_noticed(tmp_path: Path) -> None:
     paths = make_set(tmp_path)
     paths[2].write_bytes(paths[1].read_bytes())
