@@ -69,15 +69,22 @@ class BudgetBar(QProgressBar):
         """Draw this; nothing happens where it is drawn already."""
         if plan == self._plan and units == self._units:
             return
+        before = self._drawn()
         self._plan, self._units = plan, units
         capacity, total = plan.device.memory.value, plan.total.value
-        if capacity and total is not None:
-            self.setValue(min(100, round(100 * total / capacity)))
-        else:
-            self.reset()
+        share = min(100, round(100 * total / capacity)) if capacity and total is not None else -1
+        if share != self.value():
+            # A progress bar paints at once when its value changes; here that waits for its turn.
+            self.setUpdatesEnabled(False)
+            if share < 0:
+                self.reset()
+            else:
+                self.setValue(share)
+            self.setUpdatesEnabled(True)
+        elif self._drawn() != before:
+            self.update()
         self.setAccessibleName(f"Memory of {plan.device.name}")
         self.setAccessibleDescription(sentence(plan, units))
-        self.update()
 
     def sizeHint(self) -> QSize:
         """As high as a line and a half."""
@@ -124,7 +131,7 @@ class BudgetBar(QProgressBar):
                 area = QRect(left, box.top(), right - left - gap, box.height())
                 theme.fill(painter, area, c.tone(part.kind), c.base)
         frame = QPen(QColor(c.muted), 1)
-        if any(part.bytes.value is None for part in self._plan.parts):
+        if self._open():
             left = round(used(self._plan) * self._scale())
             painter.fillRect(
                 QRect(left, box.top(), box.right() - left, box.height()),
@@ -153,6 +160,15 @@ class BudgetBar(QProgressBar):
             return True
         return super().event(event)
 
+    def _drawn(self) -> tuple[object, ...]:
+        """What the picture is made of, in pixels."""
+        places = [(part.kind, left, right) for part, left, right in self.segments()]
+        return (self._plan is None, self._open(), self.capacity_edge(), places)
+
+    def _open(self) -> bool:
+        """Whether a part is not known."""
+        return self._plan is not None and any(p.bytes.value is None for p in self._plan.parts)
+
     def _at(self, position: QPoint) -> tuple[str, Number[int]] | None:
         if self._plan is None:
             return None
@@ -168,7 +184,6 @@ class BudgetBar(QProgressBar):
         if self._plan is None:
             return 0.0
         capacity, known = self._plan.device.memory.value, used(self._plan)
-        unknown = any(part.bytes.value is None for part in self._plan.parts)
         # Without a capacity, what is known fills the bar; an unknown part leaves a quarter open.
-        whole = max(capacity or 0, known * 4 // 3 if unknown and not capacity else known)
+        whole = max(capacity or 0, known * 4 // 3 if self._open() and not capacity else known)
         return self.width() / whole if whole else 0.0

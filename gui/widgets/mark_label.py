@@ -20,6 +20,7 @@ class MarkLabel(QLabel):
         super().__init__(parent)
         self._style = style
         self._mark: Callable[[theme.Colors], theme.Mark] | None = None
+        self._verdict: Verdict | None = None
         self._follow_font()
         qt_app().fontChanged.connect(self._follow_font)
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -27,11 +28,14 @@ class MarkLabel(QLabel):
 
     def set_verdict(self, verdict: Verdict) -> None:
         """Say a verdict."""
-        self.set_mark(lambda c: c.verdict(verdict))
+        if verdict is not self._verdict:
+            self.set_mark(lambda c: c.verdict(verdict))
+            self._verdict = verdict
 
     def set_mark(self, mark: Callable[[theme.Colors], theme.Mark]) -> None:
         """Say this mark, in the colours of whichever theme is in use."""
         self._mark = mark
+        self._verdict = None
         word = mark(theme.colors()).word
         if word != self.text():
             self.setText(word)

@@ -94,6 +94,11 @@ class SliderField(_Field):
                 self.box.setRange(low, high)
         self.slider.set_value(self.value)
 
+    def set_suffix(self, suffix: str) -> None:
+        """Say more behind the number in the box."""
+        if suffix != self.box.suffix():
+            self.box.setSuffix(suffix)
+
     def set_value(self, value: int) -> None:
         """Show a value without telling anybody."""
         if value == self.box.value():

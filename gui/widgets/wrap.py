@@ -25,6 +25,7 @@ class Wrap(QWidget):
         self._uniform = uniform
         self._last_right = last_right
         self._cells: list[QWidget] = []
+        self._known: dict[int, list[QRect]] = {}  # places by width
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -56,15 +57,14 @@ class Wrap(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """As wide as the widest child."""
-        width = max((cell.sizeHint().width() for cell in self._shown()), default=0)
-        return QSize(width, 0)
+        return QSize(max((place.width() for place in self._places(1)), default=0), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the children anew."""
         self._place()
 
     def event(self, event: QEvent) -> bool:
-        """A child wants another size."""
+        """A child wants another size, or was shown or hidden."""
         if event.type() is QEvent.Type.LayoutRequest:
             self._changed()
             return True
@@ -74,7 +74,10 @@ class Wrap(QWidget):
         return [cell for cell in self._cells if not cell.isHidden()]
 
     def _changed(self) -> None:
-        self.updateGeometry()
+        before = self._known
+        self._known = {}
+        if any(places != self._places(width) for width, places in before.items()) or not before:
+            self.updateGeometry()
         self._place()
 
     def _place(self) -> None:
@@ -82,6 +85,12 @@ class Wrap(QWidget):
             cell.setGeometry(place)
 
     def _places(self, width: int) -> list[QRect]:
+        places = self._known.get(width)
+        if places is None:
+            places = self._known[width] = self._compute(width)
+        return places
+
+    def _compute(self, width: int) -> list[QRect]:
         gap = 2 * self.fontMetrics().averageCharWidth()
         hints = [cell.sizeHint() for cell in self._shown()]
         widest = max((hint.width() for hint in hints), default=0)
@@ -89,11 +98,11 @@ class Wrap(QWidget):
         between = line_height // 6
         if self._uniform and widest:
             columns = max(1, (width + gap) // (widest + gap))
-            widest = min((width + gap) // columns - gap, widest * 4 // 3)
+            widest = max(widest, min((width + gap) // columns - gap, widest * 4 // 3))
         x = y = 0
-        places = []
+        places: list[QRect] = []
         for hint in hints:
-            taken = min(widest if self._uniform else hint.width(), max(width, 1))
+            taken = widest if self._uniform else hint.width()
             if x and x + taken > width:
                 x, y = 0, y + line_height + between
             places.append(QRect(x, y + (line_height - hint.height()) // 2, taken, hint.height()))

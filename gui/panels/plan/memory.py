@@ -14,6 +14,7 @@ from gui.panels.plan.bandwidth import BandwidthLabel
 from gui.panels.plan.rounding import Scale, scale_for, shares
 from gui.widgets.budget_bar import BudgetBar, rest
 from gui.widgets.fact_label import FactLabel
+from gui.widgets.live_text import LiveText
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
@@ -39,7 +40,7 @@ class MemorySection(QWidget):
         super().__init__(parent)
         self.headline = _Amount(Style.HEADLINE)
         self.verdict = MarkLabel(Style.HEADLINE)
-        self.reason = Text(style=Style.MUTED, wrap=True)
+        self.reason = LiveText(Style.MUTED, wrap=True)
         self.devices: list[DeviceBlock] = []
         top = Wrap(last_right=True)
         top.set_cells([self.headline, self.verdict])

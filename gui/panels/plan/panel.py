@@ -70,18 +70,17 @@ class PlanPanel(QWidget):
         self.memory.show_plan(plan, units)
         self.fixes.show_plan(plan)
         self.what_if.show_plan(plan)
-        empty = self._document.what_if(depth=0)
-        self.speed.show_plan(plan, empty, self._whole_context(plan), units)
+        self.speed.show_plan(plan, self._whole_context(plan), units)
 
     def _whole_context(self, plan: Plan) -> Plan:
-        """The plan with the whole trained context. It stays the same while only the context
-        slides, so the last one is kept."""
+        """The plan with the whole trained context, nothing written yet. It stays the same while
+        only the context slides, so the last one is kept."""
         trained = plan.model.shape.context_length
         context = max(trained or 0, plan.settings.context)
-        choice = replace(plan.choice, context=context, depth=None)
+        choice = replace(plan.choice, context=context, depth=0)
         key = (plan.model, plan.machine, choice)
         if self._whole is None or self._whole[0] != key:
-            self._whole = (key, self._document.what_if(context=context, depth=None))
+            self._whole = (key, self._document.what_if(context=context, depth=0))
         return self._whole[1]
 
 

@@ -9,6 +9,7 @@ from core.provenance import format_value
 from core.units import UnitSystem, format_tokens
 from gui.widgets.ceiling_plot import CeilingPlot, Curve
 from gui.widgets.fact_label import FactLabel
+from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
@@ -21,7 +22,7 @@ class SpeedSection(QWidget):
         self.at_start = FactLabel("Ceiling at depth 0", style=Style.HEADLINE)
         self._arrow = Text("→", Style.HEADLINE)
         self.at_depth = FactLabel("Ceiling at the chosen depth", style=Style.HEADLINE)
-        self._where = Text(style=Style.MUTED)
+        self._where = LiveText(Style.MUTED)
         self._reads = Text("reads", Style.MUTED)
         self._each = Text("a token", Style.MUTED)
         self.bytes = FactLabel("Bytes read for one token")
@@ -41,14 +42,14 @@ class SpeedSection(QWidget):
         column.addWidget(top)
         column.addWidget(self.plot, 1)
 
-    def show_plan(self, plan: Plan, empty: Plan, whole: Plan, units: UnitSystem) -> None:
-        """Show this plan. ``empty`` is the same at depth 0, ``whole`` with all the context that
-        the model was trained for."""
+    def show_plan(self, plan: Plan, whole: Plan, units: UnitSystem) -> None:
+        """Show this plan. ``whole`` is the same at depth 0 with all the context that the model was
+        trained for: the ceiling of an empty cache is its own, whatever is reserved."""
         ceiling, depth = plan.speed.ceiling, plan.settings.depth
-        sloped = depth > 0 and ceiling.known and empty.speed.ceiling.known
+        first = whole.speed.ceiling
+        sloped = depth > 0 and ceiling.known and first.known
         self.at_start.setVisible(sloped)
         self._arrow.setVisible(sloped)
-        first = empty.speed.ceiling
         self.at_start.set_number(first, units, _bare(format_value(first.value, first.unit, units)))
         self.at_depth.set_number(ceiling, units)
         self._where.set_text(f"at {format_tokens(depth)} tokens" if ceiling.known else "")

@@ -28,10 +28,12 @@ class StepButtons(QWidget):
         self.reset.clicked.connect(document.reset)
         self._stack.canUndoChanged.connect(self.undo.setEnabled)
         self._stack.canRedoChanged.connect(self.redo.setEnabled)
-        self._stack.undoTextChanged.connect(self._name)
-        self._stack.redoTextChanged.connect(self._name)
+        self._stack.undoTextChanged.connect(self._name_undo)
+        self._stack.redoTextChanged.connect(self._name_redo)
         document.plan_changed.connect(self._enable)
-        self._name()
+        self._name_undo(self._stack.undoText())
+        self._name_redo(self._stack.redoText())
+        self.reset.setToolTip("Return every choice to its default")
         self._enable()
         self._dress()
 
@@ -46,13 +48,11 @@ class StepButtons(QWidget):
         self.redo.setEnabled(self._stack.canRedo())
         self.reset.setEnabled(self._document.choice != Choice())
 
-    def _name(self) -> None:
-        for button, what in (
-            (self.undo, self._stack.undoText()),
-            (self.redo, self._stack.redoText()),
-            (self.reset, "every choice to its default"),
-        ):
-            button.setToolTip(f"{button.text()} {what}".strip())
+    def _name_undo(self, what: str) -> None:
+        self.undo.setToolTip(f"Undo {what}".strip())
+
+    def _name_redo(self, what: str) -> None:
+        self.redo.setToolTip(f"Redo {what}".strip())
 
     def _dress(self) -> None:
         for button, name in ((self.undo, "undo"), (self.redo, "redo"), (self.reset, "reset")):

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.model.model import Model
+from core.plan import layer_count
 from core.plan.choice import CACHE_TYPES, FlashAttention
 from core.plan.plan import Plan
 from core.units import format_tokens
@@ -124,7 +125,7 @@ class WhatIfSection(QWidget):
 
     def _show_offload(self, plan: Plan) -> None:
         discrete = bool(plan.machine.gpus) and not plan.machine.gpus[0].unified
-        whole = plan.model.shape.layers + 1  # the output layer counts, as -ngl counts it
+        whole = layer_count(plan.model)
         experts = discrete and plan.model.shape.experts > 0
         for field, shown, last, value in (
             (self.layers, discrete, whole, plan.settings.gpu_layers),
@@ -135,7 +136,7 @@ class WhatIfSection(QWidget):
                 field.label.setVisible(shown)
             if shown:
                 field.set_range(range(last + 1), 0, last)
-                field.box.setSuffix(f" of {last}")
+                field.set_suffix(f" of {last}")
                 field.set_value(value)
 
     def _requantize(self, index: int) -> None:
