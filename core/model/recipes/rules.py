@@ -54,6 +54,7 @@ BASE: Mapping[str, str] = {
     "Q2_0": "Q2_0",
 }
 _UNQUANTIZED = frozenset({"F32", "F16", "BF16"})
+_FEED_FORWARD = frozenset({Group.UP, Group.GATE, Group.DOWN})
 # The recipes of about two bits and less have rules of their own.
 _LOW = frozenset({"IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ2_M"})
 
@@ -256,65 +257,85 @@ def choose_types(subject: Subject, recipe: str, imatrix: bool = False) -> Select
     types = list(subject.kept)
     fallbacks = 0
     needing: Counter[str] = Counter()
-    choose = _chooser(subject, recipe, imatrix)
+    chooser = None if base in _UNQUANTIZED else _Chooser(subject, recipe, imatrix)
+    # Tensors whose place does not matter are alike where this is.
+    settled: dict[tuple[Group, int, bool], tuple[str, bool]] = {}
     for row in subject.rows:
-        chosen = base
-        if base not in _UNQUANTIZED:
-            wanted = choose(row)
-            chosen = _fitting(wanted, row)
-            fallbacks += chosen != wanted
-        if not imatrix and row.group not in (Group.OUTPUT, Group.EMBEDDING):
-            needs = chosen in _IMATRIX_TYPES or (chosen == "Q2_K" and recipe == "Q2_K_S")
-            if needs:
-                needing[chosen] += 1
+        alike = (row.group, row.length, row.stacked)
+        answer = settled.get(alike)
+        if answer is None:
+            wanted = chooser.wanted(row) if chooser else base
+            chosen = _fitting(wanted, row) if chooser else base
+            answer = chosen, chosen != wanted
+            if chooser is None or row.group not in chooser.placed:
+                settled[alike] = answer
+        chosen, fell_back = answer
         types[row.index] = chosen
+        fallbacks += fell_back
+        if chosen in _IMATRIX_TYPES or (chosen == "Q2_K" and recipe == "Q2_K_S"):
+            needing[chosen] += row.group not in (Group.OUTPUT, Group.EMBEDDING)
     # Every tensor is either kept or in rows.
-    return Selection(tuple(name for name in types if name is not None), fallbacks, needing)
+    return Selection(
+        types=tuple(name for name in types if name is not None),
+        fallbacks=fallbacks,
+        imatrix_types={} if imatrix else +needing,
+    )
 
 
-def _chooser(subject: Subject, recipe: str, imatrix: bool) -> Callable[[Row], str]:
-    """The function that names the type a recipe wants for one tensor after the other, in order.
+class _Chooser:
+    """Names the type that a recipe wants for one tensor after the other, in order.
 
     Tensors of a kind are counted as they come, except that the feed-forward tensors of a mixture
-    of experts are placed by the layer in their name.
+    of experts are placed by the layer in their name. ``placed`` has the groups where that matters.
     """
-    base = BASE[recipe]
-    tables = _tables(subject)
-    low = recipe in _LOW
-    head = _head_type(subject, recipe)
-    seen: Counter[Group] = Counter()
 
-    def choose(row: Row) -> str:
-        group = row.group
+    def __init__(self, subject: Subject, recipe: str, imatrix: bool) -> None:
+        self._subject, self._recipe, self._imatrix = subject, recipe, imatrix
+        self._base = BASE[recipe]
+        self._head = _head_type(subject, recipe)
+        self._low = recipe in _LOW
+        self._by_layer = subject.experts > 1 and not self._low
+        self._seen: Counter[Group] = Counter()
+        # MXFP4_MOE goes by the number of dimensions alone.
+        tables = {} if recipe == "MXFP4_MOE" else _tables(subject)
+        self._cases = {group: table.get(recipe, ()) for group, table in tables.items()}
+        self.placed = {
+            group
+            for group, cases in self._cases.items()
+            if cases or (self._by_layer and group in _FEED_FORWARD)
+        }
+
+    def wanted(self, row: Row) -> str:
+        """The type for the next tensor, before its rows are looked at."""
+        subject, group = self._subject, row.group
         if group is Group.OUTPUT or (group is Group.EMBEDDING and subject.tied):
-            return "Q8_0" if row.length % BY_NAME[base].block_size else head
+            return "Q8_0" if row.length % BY_NAME[self._base].block_size else self._head
         if group is Group.GUARDED:
             return "Q8_0"
-        if recipe == "MXFP4_MOE":
+        if self._recipe == "MXFP4_MOE":
             return "MXFP4" if row.stacked and _holds_experts(subject, group) else "Q8_0"
         if group is Group.EMBEDDING:
-            return _EMBEDDING.get(recipe, base)
-        table = tables.get(group)
-        if table is None:
-            return base
-        counter = Group.VALUE if group in VALUE_LIKE else group
-        index = seen[counter]
-        seen[counter] += 1
-        count = subject.values if counter is Group.VALUE else subject.blocks
-        if subject.experts > 1 and not low and group in (Group.UP, Group.GATE, Group.DOWN):
-            index = _named_layer(row, subject)
-        wanted = base
-        if cases := table.get(recipe):
-            at = At(index, count, subject, imatrix)
-            wanted = next((name for when, name in cases if when(at)), base)
-        if counter is Group.VALUE and not low:
+            return _EMBEDDING.get(self._recipe, self._base)
+        wanted = self._base
+        if group in self.placed:
+            at = self._place(row)
+            wanted = next((name for when, name in self._cases[group] if when(at)), wanted)
+        if group in VALUE_LIKE and not self._low:
             if subject.large and wanted in ("Q3_K", "Q4_K"):
                 wanted = "Q5_K"
             if subject.experts == 8:
                 wanted = "Q8_0"
         return wanted
 
-    return choose
+    def _place(self, row: Row) -> At:
+        subject = self._subject
+        alike = Group.VALUE if row.group in VALUE_LIKE else row.group
+        nth = self._seen[alike]
+        self._seen[alike] += 1
+        if self._by_layer and alike in _FEED_FORWARD:
+            nth = _named_layer(row, subject)
+        total = subject.values if alike is Group.VALUE else subject.blocks
+        return At(nth, total, subject, self._imatrix)
 
 
 def _tables(subject: Subject) -> Mapping[Group, Table]:
@@ -349,8 +370,7 @@ def _head_type(subject: Subject, recipe: str) -> str:
 
 def _holds_experts(subject: Subject, group: Group) -> bool:
     """Stacked tensors are experts, except in the one family with stacked latent projections."""
-    feed_forward = group in (Group.UP, Group.GATE, Group.DOWN)
-    return feed_forward or subject.architecture != "bailingmoe3"
+    return group in _FEED_FORWARD or subject.architecture != "bailingmoe3"
 
 
 def _named_layer(row: Row, subject: Subject) -> int:

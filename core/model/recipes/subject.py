@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import IntEnum, auto
 
 from core.gguf.header import Array, Tensor, Value
 
 
-class Group(Enum):
+class Group(IntEnum):
     """What a tensor counts as. The first pattern found in its name decides."""
 
     OUTPUT = auto()
