@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.machine.machine import Machine
 from core.model import requantize
+from core.model import requantize
 from core.model.model import Model, Weights
 from core.plan.choice import Choice
 from core.plan.memory import memory
@@ -36,13 +37,10 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
 
 
 def _weights(model: Model, choice: Choice) -> tuple[Weights, tuple[Problem, ...]]:
-    """The file's own weights, or as they would be in another quantization.
-
-    Where that quantization cannot be made, the file's own with the problem that says so.
-    """
+    """The file's own weights, or as they would be in another quantization."""
     if choice.requantize is None:
         return model.weights, ()
-    weights = requantize(model, choice.requantize)
-    if isinstance(weights, Problem):
-        return model.weights, (weights,)
-    return weights, weights.problems
+    answer = requantize(model, choice.requantize)
+    if isinstance(answer, Problem):
+        return model.weights, (answer,)
+    return answer, answer.problems

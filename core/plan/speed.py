@@ -49,28 +49,27 @@ def speed(
     rows = [_Rows(group, settings, placement, count) for group in facts.groups]
 
     speeds = [device.bandwidth.value for device in placement.devices]
-    growing = {d for r in rows for d, size in enumerate(r.by_device) if size}
+    growing = {device for r in rows for device, layers in enumerate(r.layers) if layers}
     used = [d for d in range(count) if fixed[d] or d in growing]
     known = all(speeds[d] for d in used)
-    # Seconds of what depth does not change, then seconds per row of every group.
     base_bytes = sum(fixed)
     base_time = 0.0
-    slopes: list[tuple[int, int, int, float]] = []
     if known:
         base_time = sum(fixed[d] / (speeds[d] or 1) for d in used)
-    for r in rows:
-        time = sum(size / (speeds[d] or 1) for d, size in enumerate(r.by_device)) if known else 0.0
-        slopes.append((r.stride, r.most, r.bytes, time))
+        for r in rows:
+            r.seconds_per_byte = sum(
+                layers / (speeds[d] or 1) for d, layers in enumerate(r.layers) if layers
+            )
 
     points = []
     chosen_bytes = base_bytes
     chosen_speed: float | None = None
     for depth in _depths(settings):
         read, time = base_bytes, base_time
-        for stride, most, size, seconds in slopes:
-            count_rows = min(depth // stride, most)
-            read += count_rows * size
-            time += count_rows * seconds
+        for r in rows:
+            layer_bytes = r.bytes_at(depth)
+            read += layer_bytes * r.count
+            time += layer_bytes * r.seconds_per_byte
         tok_s = 1 / time if known and time else None
         points.append(DepthPoint(depth, read, tok_s))
         if depth == settings.depth:
@@ -94,26 +93,34 @@ def speed(
 
 
 class _Rows:
-    """What one more row of a cache group costs, by device."""
+    """What decoding reads of one cache group, and how many layers of it each device has."""
 
-    __slots__ = ("by_device", "bytes", "most", "stride")
+    __slots__ = ("count", "layers", "most", "part", "row", "seconds_per_byte", "stride", "whole")
 
     def __init__(
         self, group: CacheGroup, settings: Settings, placement: Placement, devices: int
     ) -> None:
-        row = row_bytes(settings.cache_k, group.k_width)
+        self.row = row_bytes(settings.cache_k, group.k_width)
         if group.v_read:
-            row += row_bytes(settings.cache_v, group.v_width)
-        self.by_device = [0] * devices
+            self.row += row_bytes(settings.cache_v, group.v_width)
+        self.layers = [0] * devices
         for layer in group.layers:
-            self.by_device[placement.layers[layer]] += row
-        if group.layers and group.sharers:
-            # Layers that read another one's cache come after all others.
-            self.by_device[placement.layers[group.layers[-1]]] += row * group.sharers
-        self.bytes = sum(self.by_device)
+            self.layers[placement.layers[layer]] += 1
+        if group.layers:  # layers that read another one's cache come after all others
+            self.layers[placement.layers[group.layers[-1]]] += group.sharers
+        self.count = sum(self.layers)
         self.stride = group.stride
+        self.part, self.whole = group.read_share
         limits = [limit for limit in (group.window, group.read_limit) if limit is not None]
         self.most = min(limits) if limits else 1 << 62
+        self.seconds_per_byte = 0.0
+
+    def bytes_at(self, depth: int) -> int:
+        """Bytes of one layer that a token reads with so many before it."""
+        rows = depth // self.stride
+        if rows > self.most:
+            rows = self.most
+        return rows * self.row * self.part // self.whole
 
 
 def _depths(settings: Settings) -> list[int]:
@@ -135,18 +142,18 @@ def _ceiling(
 ) -> Number[float]:
     sizes = list(fixed)
     for r in rows:
-        count_rows = min(settings.depth // r.stride, r.most)
-        for device, size in enumerate(r.by_device):
-            sizes[device] += count_rows * size
+        layer_bytes = r.bytes_at(settings.depth)
+        for number, layers in enumerate(r.layers):
+            sizes[number] += layers * layer_bytes
     inputs: tuple[Input, ...]
     if len(used) == 1:
-        device = placement.devices[used[0]]
+        only = placement.devices[used[0]]
         formula = _ONE_DEVICE
         inputs = (
-            Input("bandwidth", device.bandwidth.value, Unit.BYTES_PER_SECOND),
+            Input("bandwidth", only.bandwidth.value, Unit.BYTES_PER_SECOND),
             Input("bytes per token", total, Unit.BYTES),
         )
-        source = device.bandwidth.source
+        source = only.bandwidth.source
     else:
         formula = _MANY_DEVICES
         inputs = tuple(
