@@ -14,8 +14,6 @@ from gui.widgets.elided_text import ElidedText
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.text import Style, Text
 
-_TABLE = Source(Rank.DERIVED, "tensor table of the file")
-
 
 class HeaderLine(QWidget):
     """Name, label and bits, parameters, layers and size of the open model."""
@@ -30,7 +28,7 @@ class HeaderLine(QWidget):
         self._parameters = FactLabel("Parameters")
         self._active = FactLabel("Parameters that one token uses")
         self._layers = FactLabel("Layers")
-        self._size = FactLabel("Bytes on disk")
+        self._size = FactLabel("Size of the whole file")
         self._parts = Text(style=Style.MUTED)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -56,38 +54,24 @@ class HeaderLine(QWidget):
         if model is None:
             return
         self._name.set_text(title(model))
-        label = display(model.label) if model.label else model.mix
-        self._label.set_text(label)
-        self._label.setVisible(bool(label))
-        weights = model.weights
+        self._label.set_text(display(model.label))
+        self._label.setVisible(bool(model.label))
+        weights, units = model.weights, self._document.units
         has_weights = weights.parameters > 0
-        parameters = Number(
-            weights.parameters, Unit.PARAMETERS, _TABLE, "sum of the elements of every tensor"
-        )
-        active = Number(
-            weights.active_parameters,
-            Unit.PARAMETERS,
-            _TABLE,
-            "parameters, of the experts only those used, of look-ups one row",
-            (
-                Input("experts", model.shape.experts),
-                Input("experts used", model.shape.experts_used),
-            ),
-        )
-        units = self._document.units
+        bound = "≥ " if facts.is_lower_bound(model) else ""
         self._bits.set_number(facts.bits_per_weight(weights), units)
         self._bits.setVisible(has_weights)
-        self._parameters.set_number(
-            parameters, units, format_value(parameters.value, Unit.PARAMETERS) + " parameters"
-        )
+        for fact, number, words in (
+            (self._parameters, facts.parameter_count(weights), " parameters"),
+            (self._active, facts.active_parameter_count(model), " active"),
+            (self._size, facts.size_of_whole_file(model) or facts.size_on_disk(model), ""),
+        ):
+            text = format_value(number.value, number.unit, units)
+            fact.set_number(number, units, f"{bound}{text}{words}")
         self._parameters.setVisible(has_weights)
-        self._active.set_number(
-            active, units, format_value(active.value, Unit.PARAMETERS) + " active"
-        )
         self._active.setVisible(has_weights and model.shape.experts > 0)
         self._layers.set_number(_layers(model), units, layers_in_words(model))
         self._layers.setVisible(model.shape.layers > 0)
-        self._size.set_number(facts.size_on_disk(model), units)
         self._parts.set_text(_parts(model))
         self._parts.setVisible(bool(self._parts.text()))
 

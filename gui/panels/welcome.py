@@ -26,8 +26,8 @@ from gui.widgets.file_card import FileCard
 from gui.widgets.text import Style, Text
 from gui.workers.opening import Summary
 
-_WIDTH = 130  # characters of the system's font; a wider window leaves margins
-_CARD = 36  # characters that one card needs at least
+_WIDTH = 150  # characters of the system's font; a wider window leaves margins
+_CARD = 44  # characters that one card needs at least
 
 
 class WelcomePanel(QScrollArea):

@@ -33,14 +33,14 @@ def headline(model: Model, units: UnitSystem) -> list[Fact]:
     """
     weights, shape = model.weights, model.shape
     facts = []
-    whole = _whole_file(model)
+    whole = size_of_whole_file(model)
     if whole is not None:
         facts.append(Fact("Size of the whole file", whole))
     facts.append(_bounded(Fact("Size on disk", size_on_disk(model)), model, units))
     if weights.parameters:
-        parameters = Fact("Parameters", _parameters(weights))
+        parameters = Fact("Parameters", parameter_count(weights))
         facts.append(_bounded(parameters, model, units))
-        active = _active(model)
+        active = active_parameter_count(model)
         if shape.experts or weights.active_parameters != weights.parameters:
             share = format_value(weights.active_parameters / weights.parameters, Unit.SHARE)
             text = f"{format_value(weights.active_parameters, Unit.PARAMETERS)}, {share}"
@@ -227,7 +227,7 @@ def decodes(model: Model) -> bool:
     return model.file.kind in (Kind.MODEL, Kind.SHARD, Kind.UNKNOWN)
 
 
-def _whole_file(model: Model) -> Number[int] | None:
+def size_of_whole_file(model: Model) -> Number[int] | None:
     """Where the data of the tensors is not all there: what the file would weigh with it."""
     file = model.file
     start = file.header.data_offset
@@ -261,7 +261,7 @@ def _missing_note(model: Model) -> str:
     return "Lower bound: a part of the model was not found." if model.file.missing else ""
 
 
-def _parameters(weights: Weights) -> Number[int]:
+def parameter_count(weights: Weights) -> Number[int]:
     return Number(
         weights.parameters,
         Unit.PARAMETERS,
@@ -274,7 +274,7 @@ def _parameters(weights: Weights) -> Number[int]:
     )
 
 
-def _active(model: Model) -> Number[int]:
+def active_parameter_count(model: Model) -> Number[int]:
     shape, weights = model.shape, model.weights
     return Number(
         weights.active_parameters,
