@@ -92,6 +92,15 @@ def test_a_size_that_does_not_match_the_table_is_taken_from_the_offsets(tmp_path
     assert "fork" in message
 
 
+def test_a_forks_type_larger_than_the_tables_is_no_row_of_holes(tmp_path: Path) -> None:
+    tensors = [TensorSpec(f"t{i}", 41, (1024, 1024), stored=294_912) for i in range(3)]
+    header = read_header(write(tmp_path / "a.gguf", {}, tensors))
+    assert [t.bytes for t in header.tensors] == [294_912] * 3
+    (problem,) = header.problems
+    assert problem.code == "type-size"
+    assert "Q1_0 would take 147,456 B" in problem.message
+
+
 def test_an_early_prism_file_under_the_id_of_nvfp4_is_recognized(tmp_path: Path) -> None:
     tensors = [
         TensorSpec("a", 40, (1024, 1024), stored=196_608),
