@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from core.machine.machine import DeviceKind
+from core.model import recipe_sizes
 from core.plan.choice import FlashAttention
 from core.plan.plan import Plan, Verdict
 from core.provenance import format_value
@@ -20,6 +22,8 @@ WhatIf: TypeAlias = Callable[..., Plan]
 
 # A context is offered in multiples of this: what llama.cpp pads to, times four.
 _CONTEXT_STEP = 1024
+# Formats for models that were trained in them; others lose too much to be advised.
+_TRAINED_FOR = frozenset({"TQ1_0", "TQ2_0", "Q1_0", "Q2_0", "MXFP4_MOE"})
 # So long after the last change the search runs, so that a slider is never held up by it.
 _AFTER_MS = 120
 
@@ -39,11 +43,12 @@ def fits(plan: Plan) -> bool:
 
 
 def find_fixes(plan: Plan, what_if: WhatIf) -> list[Fix]:
-    """Single changes that make it fit, each one tried: the largest context, a smaller cache type,
-    the most layers on the GPU. Empty where the plan fits or its verdict is not known."""
+    """Single changes that make it fit, each one tried. Empty where the plan fits or its verdict
+    is not known."""
     if plan.verdict is not Verdict.DOES_NOT_FIT:
         return []
-    return [*_context(plan, what_if), *_cache(plan, what_if), *_layers(plan, what_if)]
+    ways = (_context, _cache, _quantization, _layers, _experts)
+    return [fix for way in ways for fix in way(plan, what_if)]
 
 
 def largest(low: int, high: int, good: Callable[[int], bool]) -> int | None:
@@ -82,14 +87,60 @@ def _cache(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
             return
 
 
+def _quantization(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+    """The largest recipe that fits."""
+    smaller = [
+        size
+        for size in reversed(recipe_sizes(plan.model))
+        if size.bytes < plan.weights.bytes and size.ftype not in _TRAINED_FOR
+    ]
+    found = largest(0, len(smaller) - 1, lambda n: fits(what_if(requantize=smaller[n].ftype)))
+    if found is not None:
+        recipe = smaller[found]
+        needs = " (with an imatrix)" if recipe.needs_imatrix else ""
+        changes = {"requantize": recipe.ftype}
+        yield Fix(f"quantization {recipe.ftype}{needs}", changes, what_if(**changes))
+
+
+def _cards_fit(plan: Plan) -> bool:
+    return all(
+        device.verdict in (Verdict.FITS, Verdict.TIGHT)
+        for device in plan.memory.devices
+        if device.device.kind is DeviceKind.GPU
+    )
+
+
+def _has_cards(plan: Plan) -> bool:
+    return bool(plan.machine.gpus) and not plan.machine.gpus[0].unified
+
+
 def _layers(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
-    if not plan.machine.gpus or plan.machine.gpus[0].unified:
+    """The most layers that the cards hold; the host must hold the others."""
+    if not _has_cards(plan):
         return
     most = plan.settings.gpu_layers - 1
-    layers = largest(0, most, lambda n: fits(what_if(gpu_layers=n)))
+    layers = largest(0, most, lambda n: _cards_fit(what_if(gpu_layers=n)))
     if layers is not None:
-        changes = {"gpu_layers": layers}
-        yield Fix(f"{layers} layers on the GPU", changes, what_if(**changes))
+        changed = what_if(gpu_layers=layers)
+        if fits(changed):
+            yield Fix(f"{layers} layers on the GPU", {"gpu_layers": layers}, changed)
+
+
+def _experts(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+    """The fewest layers whose experts move to RAM; the host must hold them."""
+    layers = plan.model.shape.layers
+    if not _has_cards(plan) or not plan.model.shape.experts:
+        return
+    kept = largest(
+        0,
+        layers - plan.settings.cpu_moe - 1,
+        lambda n: _cards_fit(what_if(cpu_moe=layers - n)),
+    )
+    if kept is not None:
+        changed = what_if(cpu_moe=layers - kept)
+        if fits(changed):
+            words = f"experts of {layers - kept} layers in RAM"
+            yield Fix(words, {"cpu_moe": layers - kept}, changed)
 
 
 class FixRow(Wrap):
@@ -128,7 +179,7 @@ class FixRow(Wrap):
             button.hide()
             button.deleteLater()
         self.buttons = [self._button(fix) for fix in found]
-        words = "It would fit with" if found else "No single change of these makes it fit."
+        words = "It would fit with" if found else "No single choice below makes it fit."
         self._lead.set_text(words)
         self.set_cells([self._lead, *self.buttons])
         self.show()

@@ -27,7 +27,7 @@ from core.machine import catalogue
 from core.machine.machine import Machine
 from core.provenance import format_value
 from core.units import UnitSystem, format_bandwidth
-from gui.document import Document
+from gui.document import LOOKING, Document
 from gui.panels.plan.bandwidth import BandwidthLabel, trust
 from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.widgets.quiet_wheel import QuietWheel
@@ -107,7 +107,7 @@ class MachinePicker(QWidget):
         if machine.id != "this":
             self._recent = [machine, *(m for m in self._recent if m != machine)][:_MOST_RECENT]
         units = self._document.units
-        lines = [f"This computer: {summary(here, units)}" if here else "This computer"]
+        lines = [summary(here or LOOKING, units)]
         lines += [summary(m, units) for m in self._recent] + [_OWN]
         at = 0 if machine.id == "this" else 1 + self._recent.index(machine)
         with QSignalBlocker(self.box):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
@@ -19,18 +22,30 @@ from gui.widgets.mark_label import MarkLabel
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
-_WORST_LAST = (Verdict.FITS, Verdict.TIGHT, Verdict.UNKNOWN, Verdict.DOES_NOT_FIT)
+
+def told_apart(plan: Plan) -> tuple[DevicePlan, ...]:
+    """The devices of a plan; equal names get a number."""
+    devices = plan.memory.devices
+    names = [d.device.name for d in devices]
+    if len(set(names)) == len(names):
+        return devices
+    return tuple(
+        replace(d, device=replace(d.device, name=f"{name} #{names[: i + 1].count(name)}"))
+        if names.count(name) > 1
+        else d
+        for i, (d, name) in enumerate(zip(devices, names, strict=True))
+    )
 
 
-def deciding(plan: Plan) -> DevicePlan:
-    """The device that decides the verdict: the worst one, and of equals the fullest."""
+def deciding(plan: Plan, devices: Sequence[DevicePlan]) -> DevicePlan:
+    """The device that the verdict is about: the fullest of those that have it."""
 
-    def fullness(device: DevicePlan) -> tuple[int, float]:
+    def fullness(device: DevicePlan) -> float:
         capacity, total = device.device.memory.value, device.total.value
-        share = total / capacity if capacity and total is not None else 0.0
-        return _WORST_LAST.index(device.verdict), share
+        return total / capacity if capacity and total is not None else 0.0
 
-    return max(plan.memory.devices, key=fullness)
+    same = [d for d in devices if d.verdict is plan.verdict]
+    return max(same or devices, key=fullness)
 
 
 class MemorySection(QWidget):
@@ -56,20 +71,21 @@ class MemorySection(QWidget):
 
     def show_plan(self, plan: Plan, units: UnitSystem) -> None:
         """Show this plan."""
-        several = len(plan.memory.devices) > 1
-        decides = deciding(plan)
+        devices = told_apart(plan)
+        several = len(devices) > 1
+        decides = deciding(plan, devices)
         self.headline.show_device(decides, units, f"on {decides.device.name}" if several else "")
         self.verdict.set_verdict(plan.verdict)
-        self.reason.set_text(reason(plan, units))
-        while len(self.devices) > len(plan.memory.devices):
+        self.reason.set_text(reason(plan, devices, units))
+        while len(self.devices) > len(devices):
             block = self.devices.pop()
             self._blocks.removeWidget(block)
             block.hide()
             block.deleteLater()
-        while len(self.devices) < len(plan.memory.devices):
+        while len(self.devices) < len(devices):
             self.devices.append(DeviceBlock())
             self._blocks.addWidget(self.devices[-1])
-        for block, device in zip(self.devices, plan.memory.devices, strict=True):
+        for block, device in zip(self.devices, devices, strict=True):
             block.show_device(device, units, named=several)
 
 
@@ -230,15 +246,15 @@ def _words(size: int | None, steps: int | None, scale: Scale) -> str:
     return scale.words(abs(steps), nonzero=size != 0)
 
 
-def reason(plan: Plan, units: UnitSystem) -> str:
+def reason(plan: Plan, devices: Sequence[DevicePlan], units: UnitSystem) -> str:
     """Why the verdict is what it is, in the units on the screen."""
     wanted = plan.verdict
     if wanted is not Verdict.UNKNOWN:
-        devices = [d for d in plan.memory.devices if d.verdict is wanted]
+        told = [d for d in devices if d.verdict is wanted]
         if wanted is Verdict.FITS:
-            devices = [deciding(plan)]
+            told = [deciding(plan, devices)]
         only = "only " if wanted is Verdict.TIGHT else ""
-        words = "; ".join(f"{only}{rest(d, units)} on {d.device.name}" for d in devices)
+        words = "; ".join(f"{only}{rest(d, units)} on {d.device.name}" for d in told)
         return words[:1].upper() + words[1:]
     sentences = [plan.reason]
     cache, context = plan.model.cache, plan.settings.context

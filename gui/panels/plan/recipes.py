@@ -19,15 +19,18 @@ class Recipe:
 def as_it_is(model: Model) -> Recipe:
     """The file's own quantization."""
     label = model.label or "mixed"
-    return Recipe(None, f"as it is: {label}{_bits(model, model.weights.bytes)}")
+    return Recipe(None, f"as it is: {label}{_bits(model.weights.bytes, model)}")
 
 
 def recipes(model: Model) -> tuple[Recipe, ...]:
     """The file as it is, then every recipe that can be made of it, from large to small."""
-    made = [Recipe(s.ftype, f"{s.ftype}{_bits(model, s.bytes)}") for s in recipe_sizes(model)]
-    return (as_it_is(model), *made)
+    made = [as_it_is(model)]
+    for size in recipe_sizes(model):
+        needs = ", needs an imatrix" if size.needs_imatrix else ""
+        made.append(Recipe(size.ftype, f"{size.ftype}{_bits(size.bytes, model)}{needs}"))
+    return tuple(made)
 
 
-def _bits(model: Model, size: int) -> str:
+def _bits(size: int, model: Model) -> str:
     parameters = model.weights.parameters
     return f", {8 * size / parameters:.2f} bits" if parameters else ""

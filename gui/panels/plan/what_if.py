@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -22,7 +22,7 @@ from core.plan.choice import CACHE_TYPES, FlashAttention
 from core.plan.plan import Plan
 from core.units import format_tokens
 from gui.document import Document
-from gui.panels.plan.recipes import Recipe, recipes
+from gui.panels.plan.recipes import Recipe, as_it_is, recipes
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.slider_field import SliderField, WordField
 from gui.widgets.stop_slider import doubling_stops
@@ -103,8 +103,13 @@ class WhatIfSection(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The boxes beside the sliders are equally wide, and give way in a narrow window."""
         super().resizeEvent(event)
+        self._even_boxes()
+
+    def _even_boxes(self) -> None:
         fields = (self.context, self.quantization, self.layers, self.experts)
-        wanted = max(field.box.sizeHint().width() for field in fields)
+        # Wide enough for the file as it is; the list shows longer words whole.
+        words = self.quantization.box.itemText(0)
+        wanted = self.fontMetrics().horizontalAdvance(words) + 3 * self.slots.height()
         width = min(wanted, self.context.width() * 11 // 20)
         for field in fields:
             field.box.setFixedWidth(width)
@@ -114,9 +119,21 @@ class WhatIfSection(QWidget):
         self.context.set_range(
             doubling_stops(_FIRST_CONTEXT, trained or _UNTRAINED), 1, _LAST_CONTEXT
         )
-        self._recipes = recipes(model)
-        self.quantization.set_words([recipe.words for recipe in self._recipes])
-        self.quantization.setEnabled(len(self._recipes) > 1)
+        self._offer((as_it_is(model),))
+        # Sizing every recipe takes longer than a frame: the model is shown first.
+        QTimer.singleShot(0, self, self._load_recipes)
+
+    def _load_recipes(self) -> None:
+        plan = self._document.plan
+        if plan is not None and plan.model is self._model and len(self._recipes) == 1:
+            self._offer(recipes(plan.model))
+            self._show_quantization(plan)
+
+    def _offer(self, made: tuple[Recipe, ...]) -> None:
+        self._recipes = made
+        self.quantization.set_words([recipe.words for recipe in made])
+        self.quantization.setEnabled(len(made) > 1)
+        self._even_boxes()
 
     def _show_quantization(self, plan: Plan) -> None:
         names = [recipe.ftype for recipe in self._recipes]
