@@ -120,7 +120,7 @@ def test_progress_of_an_earlier_call_is_dropped(qtbot: QtBot, runner: Runner) ->
     runner.start(first)
     assert started.wait(5)
     runner.start(lambda handle: None)
-    handles[0].progress(0.5)
+    handles[0].progress(5)
     end.set()
     qtbot.waitUntil(lambda: not runner.running, timeout=5000)
     assert counts == []
