@@ -145,6 +145,7 @@ class _Reading:
             )
         if self.cut:
             self.problems.append(_cut_text(self.cut))
+        self.problems += _for_few(version, byte_order)
         where = display(str(self.path))
         return Header(
             path=self.path,
@@ -273,6 +274,32 @@ class _Reading:
             offset=stop.offset,
             missing_bytes=stop.missing,
         )
+
+
+def _for_few(version: int, byte_order: ByteOrder) -> list[Problem]:
+    """What this program reads and llama.cpp does not."""
+    notes = []
+    if version == 1:
+        notes.append(
+            Problem(
+                "old-version",
+                "GGUF version 1, of August 2023: llama.cpp no longer reads it.",
+                Severity.NOTE,
+                advice="Convert the original model again with a current llama.cpp.",
+                offset=4,
+            )
+        )
+    if byte_order is ByteOrder.BIG:
+        notes.append(
+            Problem(
+                "big-endian",
+                "Written for big-endian machines (IBM Z, POWER); llama.cpp refuses it elsewhere.",
+                Severity.NOTE,
+                advice="gguf-py's gguf_convert_endian.py turns it round.",
+                offset=4,
+            )
+        )
+    return notes
 
 
 def _unsupported(version: int, path: Path) -> Problem:

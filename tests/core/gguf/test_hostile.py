@@ -47,8 +47,13 @@ def within(seconds: float, memory: float) -> Iterator[None]:
     assert peak < memory, f"{peak / 1e6:.1f} MB"
 
 
+def faults(header: Header) -> list[Problem]:
+    """Without the note that llama.cpp no longer reads version 1."""
+    return [p for p in header.problems if p.code != "old-version"]
+
+
 def only(header: Header) -> Problem:
-    (problem,) = header.problems
+    (problem,) = faults(header)
     return problem
 
 
@@ -261,7 +266,7 @@ def test_a_file_cut_anywhere_says_where_and_how_much_is_missing(
         header = read_header(path)
         assert header.entries == reference.entries[: len(header.entries)]
         if length >= needed:
-            assert header.problems == ()
+            assert faults(header) == []
             continue
         problem = only(header)
         assert problem.code == "truncated"
