@@ -178,5 +178,5 @@ _TRUST = {rank: order for order, rank in enumerate(Rank)}
 
 
 def _weakest(sources: list[Source]) -> Source:
-    """A sum is as good as its worst part."""
-    return max(sources, key=lambda source: _TRUST[source.rank])
+    """A sum is as good as its worst part; that nothing is read is what the file says."""
+    return max(sources, key=lambda source: _TRUST[source.rank], default=_BYTES_SOURCE)
