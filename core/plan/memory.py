@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.machine.machine import Backend, Device, DeviceKind
 from core.model.cache_size import CacheSettings, CacheSize, bytes_per_token, cache_size
@@ -11,7 +11,13 @@ from core.plan.buffers import BufferSizes, buffer_sizes
 from core.plan.choice import Engine
 from core.plan.engines import RULES
 from core.plan.overhead import overhead
-from core.plan.placement import Placement, WeightTable, weights_by_device
+from core.plan.placement import (
+    Placement,
+    WeightTable,
+    cache_padding,
+    is_cuda_like,
+    weights_by_device,
+)
 from core.plan.plan import DevicePlan, MemoryPlan, Part, PartKind, Settings, Verdict
 from core.provenance import Input, Number, Rank, Source, Unit
 from core.units import format_bytes
@@ -82,9 +88,25 @@ def memory(
     """The plan of memory, the verdict over all devices and its reason in words."""
     facts = model.cache
     size = cache_size(facts, cache_settings(settings)) if facts.known else None
+    cache = None
+    if size:
+        cache = _by_device(size.cache_by_layer, placement)
+        if is_cuda_like(settings.backend):
+            k_more, v_more = cache_padding(
+                facts.groups,
+                size.groups,
+                placement,
+                settings.cache_k,
+                settings.cache_v,
+                settings.flash_attention,
+            )
+            cache = [sum(three) for three in zip(cache, k_more, v_more, strict=True)]
+            size = replace(
+                size, k_bytes=size.k_bytes + sum(k_more), v_bytes=size.v_bytes + sum(v_more)
+            )
     sizes = _Sizes(
         weights=weights_by_device(table, placement),
-        cache=_by_device(size.cache_by_layer, placement) if size else None,
+        cache=cache,
         state=_by_device(size.state_by_layer, placement) if size else None,
         buffers=buffer_sizes(model, placement, settings, size) if size else None,
     )

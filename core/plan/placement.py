@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from core.gguf.types import BY_NAME
-from core.machine.machine import Backend, Device, Machine
-from core.model.model import Model, Role, Weights
+from core.machine.machine import Backend, Device, DeviceKind, Machine
+from core.model.cache_size import GroupSize
+from core.model.model import CacheGroup, Model, Role, Weights
 from core.plan.plan import Settings
 from core.plan.settings import layer_count, used_gpus
 
@@ -26,6 +27,8 @@ _OUTPUT_PREFIXES = (
     "altup_proj",
     "altup_unembd_proj",
 )
+# The token embedding is loaded as the output as well, though its graph has none.
+_LOADED_TWICE = frozenset(("gemma-embedding",))
 ROW_PADDING = 512  # elements; ggml-cuda.cu, MATRIX_ROW_PADDING
 HOST_ALIGNMENT = 32
 _UNPACKED = frozenset(("F32", "F16", "BF16", "F64", "I8", "I16", "I32", "I64"))
@@ -172,7 +175,7 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
         on_host = _pad(size, HOST_ALIGNMENT)
         on_gpu = _pad(size + (_row_padding(type_name, tensor.shape) if cuda else 0), align)
         name = tensor.name.removesuffix(".weight").removesuffix(".bias")
-        if role is Role.DRAFT:
+        if role is Role.DRAFT and not _loaded_anyway(model.architecture, name):
             not_loaded += on_host
         elif role is Role.VISION:
             projector += on_gpu
@@ -185,7 +188,7 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
                 host[layer] += on_host
         elif name in _INPUT:
             inputs += on_host
-            if name == "token_embd" and model.tied:
+            if name == "token_embd" and (model.tied or model.architecture in _LOADED_TWICE):
                 tied = on_gpu
         else:
             with_output = name.startswith(_OUTPUT_PREFIXES) or (lfm2 and name == "token_embd_norm")
@@ -223,6 +226,11 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
     )
 
 
+def _loaded_anyway(architecture: str, name: str) -> bool:
+    """glm-dsa loads the indexer's norm of a draft block that it leaves out (glm-dsa.cpp)."""
+    return architecture == "glm-dsa" and name.endswith("indexer.k_norm")
+
+
 def _is_expert(name: str) -> bool:
     """What --n-cpu-moe keeps in RAM (common.h, LLM_FFN_EXPS_REGEX)."""
     parts = name.split(".")
@@ -244,6 +252,35 @@ def _row_padding(type_name: str, shape: Sequence[int]) -> int:
 
 def _pad(size: int, to: int) -> int:
     return -(-size // to) * to
+
+
+def cache_padding(
+    groups: Sequence[CacheGroup],
+    sizes: Sequence[GroupSize],
+    placement: Placement,
+    type_k: str,
+    type_v: str,
+    flash: bool,
+) -> tuple[list[int], list[int]]:
+    """Bytes that ggml-cuda adds behind each layer's K and V tensor, by device.
+
+    As behind weights: where a quantized row is no multiple of 512. None in RAM.
+    """
+    k_sizes = [0] * len(placement.devices)
+    v_sizes = [0] * len(placement.devices)
+    for group, size in zip(groups, sizes, strict=True):
+        v_width = group.v_width if flash else group.v_width_padded
+        k_bytes = size.k_bytes // len(group.layers)
+        v_bytes = size.v_bytes // len(group.layers)
+        k_pad = _pad(k_bytes + _row_padding(type_k.upper(), (group.k_width,)), 128) - k_bytes
+        v_pad = _pad(v_bytes + _row_padding(type_v.upper(), (v_width,)), 128) - v_bytes
+        if k_pad or v_pad:
+            for layer in group.layers:
+                device = placement.layers[layer]
+                if placement.devices[device].kind is DeviceKind.GPU:
+                    k_sizes[device] += k_pad
+                    v_sizes[device] += v_pad
+    return k_sizes, v_sizes
 
 
 def weights_by_device(table: WeightTable, placement: Placement) -> list[int]:

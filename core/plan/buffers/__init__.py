@@ -10,7 +10,7 @@ from core.machine.machine import Backend
 from core.model.cache_size import CacheSize
 from core.model.model import Model
 from core.plan.buffers.anatomy import Anatomy, dissect
-from core.plan.buffers.compose import graph
+from core.plan.buffers.compose import gives_embeddings, graph
 from core.plan.buffers.parts import Shape
 from core.plan.buffers.tape import HOST, Program, compile_tape, peaks
 from core.plan.choice import Engine
@@ -24,7 +24,7 @@ _SOURCE = Source(
 )
 _FORMULA = "most that is alive at once while a batch goes through the layers"
 _OUTPUT_SOURCE = Source(Rank.DERIVED, "output buffer of llama.cpp b11434, in host memory")
-_OUTPUT_FORMULA = "4 B x vocabulary x slots"
+_OUTPUT_FORMULA = "4 B x (vocabulary + embedding, where it is given out) x slots"
 _KEPT = 256  # compiled graphs per model
 _PERIODS_KEPT = 2
 
@@ -148,13 +148,19 @@ def _shortened(kinds: list[tuple[int, int]]) -> list[int]:
 
 
 def _output(anatomy: Anatomy, settings: Settings) -> Number[int]:
+    """Logits, and embeddings where the model gives them, for one row per slot."""
     rows = settings.slots
+    width = anatomy.embedding if gives_embeddings(anatomy) else 0
     return Number(
-        4 * anatomy.vocabulary * rows,
+        4 * (anatomy.vocabulary + width) * rows,
         Unit.BYTES,
         _OUTPUT_SOURCE,
         _OUTPUT_FORMULA,
-        (Input("vocabulary", anatomy.vocabulary), Input("slots", rows)),
+        (
+            Input("vocabulary", anatomy.vocabulary),
+            Input("embedding", width),
+            Input("slots", rows),
+        ),
     )
 
 

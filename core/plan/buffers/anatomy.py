@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from core.gguf.header import Array, Tensor, Value
 from core.model.cache_size import CacheSize
 from core.model.model import CacheGroup, Model
+from core.model.model import Shape as ModelShape
 
 Shape = tuple[int, ...]
 _RECURRENT = ("ssm_", "shortconv.", "time_mix_")
@@ -160,8 +161,8 @@ def dissect(model: Model) -> Anatomy:
             shapes=by_layer.get(index, {}),
             heads=shape.heads[index] if index < len(shape.heads) else 0,
             kv_heads=shape.kv_heads[index] if index < len(shape.kv_heads) else 0,
-            head_k=found[1].k_head if found else 0,
-            head_v=found[1].v_head if found else 0,
+            head_k=found[1].k_head if found else _head(shape.key_length, shape, index),
+            head_v=found[1].v_head if found else _head(shape.value_length, shape, index),
             cache=found[0] if found else None,
             own_cache=own,
             index_cache=beside.get(index),
@@ -183,6 +184,14 @@ def dissect(model: Model) -> Anatomy:
         group_cache=tuple(group_cache),
         index_caches=index_caches,
     )
+
+
+def _head(stated: int | None, shape: ModelShape, layer: int) -> int:
+    """A head's size where no cache tells it."""
+    if stated:
+        return stated
+    heads = shape.heads[layer] if layer < len(shape.heads) else 0
+    return (shape.embedding or 0) // heads if heads else 0
 
 
 def _beside(group: CacheGroup) -> bool:

@@ -128,7 +128,7 @@ class ModelGraph(Graph):
         if not k_only:
             widest = 1
             if not shape.flash:
-                widest = max(layer.kv_heads * layer.head_v for layer in layers)
+                widest = max(layer.kv_heads * layer.head_v for layer in self.anatomy.layers)
             v_rows = tape.input(tape.fixed(I64 * shape.tokens * widest))
         mask = tape.input(self.mask_size(number))
         k_rotation = v_rotation = None
@@ -476,9 +476,9 @@ class ModelGraph(Graph):
         if self.arch.startswith("lfm2"):
             names.append("token_embd_norm")
         weight = any(f"{name}.weight" in anatomy.globals for name in names)
-        if weight or not self.is_encoder():
+        if weight or not is_encoder(anatomy):
             x = self.norm(x, weight, "output_norm.bias" in anatomy.globals)
-        if self.is_encoder():
+        if is_encoder(anatomy):
             tape.run(x)
             tape.keep(x)
             return tape
@@ -525,16 +525,22 @@ class ModelGraph(Graph):
             self.tape.device = picked[-1]
             self.ballast = self.tape.run(self.tape.leaf(sparse.copies(omitted)))
 
-    def is_encoder(self) -> bool:
-        """Whether the graph ends with embeddings instead of logits."""
-        causal = self.anatomy.metadata.get(f"{self.arch}.attention.causal", True)
-        pooled = not causal and 0 < self.anatomy.integer("pooling_type") < 5
-        return pooled or self.arch in _ENCODERS
-
     def position_count(self) -> int:
         sections = self.anatomy.metadata.get(f"{self.arch}.rope.dimension_sections")
         sectioned = isinstance(sections, Array) and any(sections.items or ())
         return 4 if sectioned and self.arch in _MULTI_ROPE else 1
+
+
+def is_encoder(anatomy: Anatomy) -> bool:
+    """Whether the graph ends with embeddings instead of logits."""
+    causal = anatomy.metadata.get(f"{anatomy.architecture}.attention.causal", True)
+    pooled = not causal and 0 < anatomy.integer("pooling_type") < 5
+    return pooled or anatomy.architecture in _ENCODERS
+
+
+def gives_embeddings(anatomy: Anatomy) -> bool:
+    """Whether the output buffer holds embeddings beside the logits."""
+    return anatomy.architecture == "t5" or is_encoder(anatomy)
 
 
 def _in_order(out: Tensor, residual: Tensor, leads: bool) -> tuple[Tensor, Tensor]:

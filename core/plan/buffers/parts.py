@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.model.cache_size import row_bytes
 from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
 from core.plan.buffers.tape import Size, Tape, Tensor, view
 
@@ -11,6 +12,10 @@ F32 = 4
 F16 = 2
 I32 = 4
 I64 = 8
+
+
+# Cache types that ggml-cuda's flash attention takes (fattn.cu).
+_CUDA_ATTENDS = frozenset(("f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +191,14 @@ class Graph:
                     bytes_per_cell += F16 * head_v * kv_heads * shape.streams
                 if bytes_per_cell:
                     scratch = tape.per_cell(number, bytes_per_cell)
-            out = tape.op(self.f32(out_width), *reads, view(mask), scratch=scratch)
+            if shape.cuda and not _CUDA_ATTENDS.issuperset((shape.type_k, shape.type_v)):
+                # CUDA has no kernel for this type: the host attends, over copies of K and V.
+                for kind, width in ((shape.type_k, head_k), (shape.type_v, 0 if latent else head_v)):
+                    row = row_bytes(kind, width * kv_heads) * shape.streams
+                    reads.append(view(tape.external(tape.per_cell(number, row))))
+                out = tape.on_host(self.f32(out_width), *reads, view(mask))
+            else:
+                out = tape.op(self.f32(out_width), *reads, view(mask), scratch=scratch)
             if latent:
                 out = self.mul(heads * latent, view(out))
                 out = self.cont(heads * latent, view(out))

@@ -58,6 +58,7 @@ class Tape:
     kept: set[int] = field(default_factory=set)
     seen: set[int] = field(default_factory=set)
     homes: dict[int, int] = field(default_factory=dict)  # of leaves that are not on the host
+    externals: set[int] = field(default_factory=set)
 
     def fixed(self, size: float) -> Size:
         """A size that no context changes."""
@@ -75,6 +76,13 @@ class Tape:
         """A tensor that is placed before the graph runs, on the current layer's device."""
         tensor = self._new(size, None)
         self.homes[tensor] = self.device
+        return tensor
+
+    def external(self, size: Size) -> Tensor:
+        """A tensor with memory of its own on the current device: it takes room only as a copy."""
+        tensor = self._new(size, None)
+        self.homes[tensor] = self.device
+        self.externals.add(tensor)
         return tensor
 
     def weigh(self, size: Size, *reads: Tensor, in_place: bool = False) -> Tensor:
@@ -125,11 +133,16 @@ class Tape:
             elif number not in self.seen:
                 self.seen.add(number)
                 if op is None:
-                    self.inputs.append(number)
+                    if number not in self.externals:
+                        self.inputs.append(number)
                 else:
                     todo.append((number, True))
                     todo.extend((r if r >= 0 else ~r, False) for r in reversed(op.reads))
         return tensor
+
+    def on_host(self, size: Size, *reads: Tensor) -> Tensor:
+        """An operation that the GPU leaves to the host."""
+        return self._new(size, _Op(size, reads, False, HOST, None))
 
     def store(self, *reads: Tensor) -> None:
         """A write into the cache of the current layer: nothing new is allocated."""
@@ -235,7 +248,7 @@ def compile_tape(tape: Tape, devices: int) -> Program:
         events.append((home[tensor], tensor, distinct.setdefault(size, len(distinct))))
 
     def release(tensor: int) -> None:
-        if tensor not in tape.kept:
+        if tensor not in tape.kept and tensor not in tape.externals:
             events.append((home[tensor], block[tensor], -1))
 
     for tensor in tape.inputs:
