@@ -15,7 +15,7 @@ from operator import attrgetter
 from core.gguf.header import Entry, Tensor, Value, ValueType
 from core.gguf.sizes import align
 from core.gguf.text import display, excerpt
-from core.gguf.types import BY_ID
+from core.gguf.types import layout_of
 from core.problems import Problem, Severity
 from core.units import format_bytes, format_exact_bytes, format_share
 
@@ -253,10 +253,8 @@ def _name_bytes(name: str) -> int:
 
 
 def _breaks_row(tensor: Tensor) -> bool:
-    kind = BY_ID.get(tensor.type_id)
-    if kind is None or kind.name != tensor.type_name or not tensor.shape:
-        return False
-    return tensor.shape[0] % kind.block_size != 0
+    layout = layout_of(tensor.type_id, tensor.type_name)
+    return bool(layout and tensor.shape and tensor.shape[0] % layout.block_size)
 
 
 def _repeated(tensors: Sequence[Tensor]) -> list[str]:

@@ -202,5 +202,7 @@ def note_of(type_id: int) -> str:
 def layout_of(type_id: int, name: str) -> TensorType | None:
     """The layout that a tensor was found to have, from its id and the name it was given; None
     where only the offsets told its size."""
-    layouts = (BY_ID.get(type_id), *OTHER_LAYOUTS.get(type_id, ()))
-    return next((kind for kind in layouts if kind and kind.name == name), None)
+    usual = BY_ID.get(type_id)
+    if usual is not None and usual.name == name:
+        return usual
+    return next((kind for kind in OTHER_LAYOUTS.get(type_id, ()) if kind.name == name), None)

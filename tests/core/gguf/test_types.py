@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 
-from core.gguf.types import BY_ID, BY_NAME, IK_ONLY, name_of, note_of
+from core.gguf.types import BY_ID, BY_NAME, IK_ONLY, layout_of, name_of, note_of
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 # What ggml_blck_size, ggml_type_size and ggml_row_size of ik-llama-cpp-python 0.1.5 answer.
@@ -86,3 +86,12 @@ def test_a_removed_id_has_a_name_and_no_size() -> None:
     assert 36 not in BY_ID
     assert name_of(36) == "I2_S"
     assert "BitNet" in note_of(36)
+
+
+def test_the_layout_of_a_tensor_follows_from_its_id_and_the_name_it_was_given() -> None:
+    assert layout_of(42, "Q2_0") is BY_ID[42]
+    legacy = layout_of(42, "Q2_0_G128")
+    assert legacy is not None
+    assert (legacy.block_size, legacy.block_bytes) == (128, 34)
+    assert layout_of(36, "I2_S") is None
+    assert layout_of(217, "unknown 217") is None
