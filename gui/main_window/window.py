@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
@@ -61,6 +62,7 @@ class MainWindow(QMainWindow):
         self.computer = ThisComputer(document, self.settings.bandwidth, self)
         self._looker = Runner("recent files", self)
         self._summariser = Runner("specimens", self)
+        self.setObjectName("window")
         self.commands = Actions(self, document.undo_stack)
         self._build()
         self._connect()
@@ -336,6 +338,8 @@ class MainWindow(QMainWindow):
             )
         else:
             self._look_around()
+            # Whoever reads the welcome page does not notice; with a file the plot loads itself.
+            QTimer.singleShot(0, lambda: import_module("gui.widgets.plot_canvas"))
 
     def _look_around(self) -> None:
         """This computer, and whether the recent files are still there."""

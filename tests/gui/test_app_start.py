@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -128,3 +130,90 @@ def test_a_missing_library_of_qt_is_said_without_a_traceback(tmp_path: Path) -> 
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert "libEGL.so.1" in line and "libegl1" in line
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_closes_the_window_in_order(number: signal.Signals, tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from PySide6.QtCore import QTimer\n"
+        "from PySide6.QtWidgets import QApplication\n"
+        "from gui import app\n"
+        "loop = QApplication.exec\n"
+        "def watched():\n"
+        "    QTimer.singleShot(100, lambda: print('ready', flush=True))\n"
+        "    return loop()\n"
+        "QApplication.exec = staticmethod(watched)\n"
+        "sys.exit(app.run([]))\n"
+    )
+    env = environment(
+        QT_QPA_PLATFORM="offscreen",
+        XDG_CONFIG_HOME=str(tmp_path / "config"),
+        XDG_STATE_HOME=str(tmp_path / "state"),
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Traceback" not in errors
+    assert (tmp_path / "config" / "weighbridge" / "settings.json").is_file()
+    assert (tmp_path / "state" / "weighbridge" / "weighbridge.log").is_file()
+
+
+@linux
+def test_the_window_opens_on_a_real_x_server(tmp_path: Path) -> None:
+    server = shutil.which("Xvfb")
+    if server is None:
+        pytest.skip("needs Xvfb")
+    program = (
+        "import sys\n"
+        "from PySide6.QtCore import QTimer\n"
+        "from PySide6.QtWidgets import QApplication\n"
+        "from gui import app\n"
+        "loop = QApplication.exec\n"
+        "def watched():\n"
+        "    window, = [w for w in QApplication.topLevelWidgets() if w.objectName() == 'window']\n"
+        "    def close():\n"
+        "        print(QApplication.platformName(), window.isVisible(), flush=True)\n"
+        "        window.close()\n"
+        "    QTimer.singleShot(300, close)\n"
+        "    return loop()\n"
+        "QApplication.exec = staticmethod(watched)\n"
+        "sys.exit(app.run([]))\n"
+    )
+    reader, writer = os.pipe()
+    with subprocess.Popen(
+        [server, "-displayfd", str(writer), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],
+        pass_fds=[writer],
+        stderr=subprocess.DEVNULL,
+    ) as x:
+        os.close(writer)
+        try:
+            with os.fdopen(reader) as said:
+                display = said.readline().strip()
+            done = subprocess.run(
+                [sys.executable, "-c", program],
+                cwd=ROOT,
+                env=environment(
+                    DISPLAY=f":{display}",
+                    XDG_CONFIG_HOME=str(tmp_path),
+                    XDG_STATE_HOME=str(tmp_path),
+                ),
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
+        finally:
+            x.terminate()
+    assert done.stdout == "xcb True\n", done.stderr
+    assert done.returncode == 0

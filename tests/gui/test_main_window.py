@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QFileDialog, QWidget
@@ -18,6 +18,7 @@ from core.machine.machine import Machine
 from core.problems import Severity
 from core.units import UnitSystem
 from gui import settings
+from gui.crash import CrashLog
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.theme import Theme, ThemeMode, colors
@@ -319,6 +320,22 @@ def test_an_error_in_the_reader_keeps_the_old_model_and_the_window(
     assert window.pages.currentWidget() is window.page
     window.show_failure("Something went wrong; the log is in /log.")
     assert messages(window) == ["Something went wrong; the log is in /log."]
+
+
+def test_an_error_anywhere_in_the_window_becomes_a_banner(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    log = CrashLog(tmp_path / "weighbridge.log")
+    log.reported.connect(window.show_failure)
+    log.install()
+    try:
+        QTimer.singleShot(0, lambda: [][1])
+        qtbot.waitUntil(lambda: bool(messages(window)), timeout=5000)
+    finally:
+        log.remove()
+    (message,) = messages(window)
+    assert str(log.path) in message
+    assert "IndexError" in log.path.read_text()
 
 
 def test_closing_the_model_returns_to_the_welcome_page(

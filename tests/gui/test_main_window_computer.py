@@ -1,0 +1,149 @@
+"""This computer in the window: detected again, measured, and remembered."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from core.machine import BandwidthMeasurement, DeviceKind, Machine
+from core.provenance import Number, Rank, Source, Unit
+from gui.document import Document
+from gui.main_window.this_computer import ThisComputer
+from gui.settings import StoredBandwidth
+from gui.workers import computer
+from tests.support import plans
+
+RAM = 64 * 2**30
+HERE = plans.machine(plans.device("RAM", memory=RAM, bandwidth=None), id="this", name="Here")
+
+
+def measurement(value: float | None, note: str = "") -> BandwidthMeasurement:
+    source = Source(Rank.MEASURED, "memory read by this program", "2026-01-02")
+    number = Number(value, Unit.BYTES_PER_SECOND, source, note=note)
+    return BandwidthMeasurement(number, (value,) if value else (), 2, 2**26)
+
+
+@pytest.fixture
+def document() -> Document:
+    return Document(resolve=plans.resolve)
+
+
+@pytest.fixture
+def found(monkeypatch: pytest.MonkeyPatch) -> list[Machine]:
+    """What detection finds, the last of the list."""
+    machines = [HERE]
+    monkeypatch.setattr(computer, "detecting", lambda handle: machines[-1])
+    return machines
+
+
+def make(document: Document, stored: StoredBandwidth | None = None) -> ThisComputer:
+    # The document keeps it alive, and ends it.
+    return ThisComputer(document, stored, document)
+
+
+def detect(qtbot: QtBot, this: ThisComputer) -> None:
+    with qtbot.waitSignal(this.detector.ended, timeout=5000):
+        this.detect()
+
+
+def measure(qtbot: QtBot, this: ThisComputer) -> None:
+    with qtbot.waitSignal(this.meter.ended, timeout=5000):
+        this.measure()
+
+
+def bandwidth(document: Document) -> Number[float]:
+    return document.machine.devices[-1].bandwidth
+
+
+def test_what_is_found_becomes_the_machine_of_the_plan(
+    qtbot: QtBot, document: Document, found: list[Machine]
+) -> None:
+    document.set_model(plans.model())
+    detect(qtbot, make(document))
+    assert document.machine is HERE
+    assert document.plan is not None
+    assert document.plan.machine is HERE
+
+
+def test_a_measured_bandwidth_is_used_at_once_and_kept(
+    qtbot: QtBot, document: Document, found: list[Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(computer, "measuring", lambda handle: measurement(41.5e9, "Busy."))
+    this = make(document)
+    kept: list[StoredBandwidth] = []
+    said: list[str] = []
+    this.measured.connect(kept.append)
+    this.said.connect(said.append)
+    detect(qtbot, this)
+    measure(qtbot, this)
+    number = bandwidth(document)
+    assert (number.value, number.source.rank) == (41.5e9, Rank.MEASURED)
+    assert number.source.date == "2026-01-02"
+    assert number.note == "Busy."
+    assert kept == [StoredBandwidth(RAM, 41.5e9, "2026-01-02", "Busy.")]
+    assert said[-1] == "Memory bandwidth: 41.5 GB/s. Busy."
+
+
+def test_a_kept_bandwidth_counts_at_the_next_start_and_after_looking_again(
+    qtbot: QtBot, document: Document, found: list[Machine]
+) -> None:
+    this = make(document, StoredBandwidth(RAM, 41.5e9, "2026-01-02", ""))
+    for _ in range(2):
+        detect(qtbot, this)
+        assert bandwidth(document).value == 41.5e9
+
+
+def test_a_kept_bandwidth_does_not_count_for_other_memory(
+    qtbot: QtBot, document: Document, found: list[Machine]
+) -> None:
+    detect(qtbot, make(document, StoredBandwidth(2 * RAM, 41.5e9, "2026-01-02", "")))
+    assert bandwidth(document).value is None
+
+
+def test_a_measurement_that_found_nothing_changes_nothing_and_says_why(
+    qtbot: QtBot, document: Document, found: list[Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = measurement(None, "There is too little free memory for it.")
+    monkeypatch.setattr(computer, "measuring", lambda handle: nothing)
+    this = make(document)
+    said: list[str] = []
+    this.said.connect(said.append)
+    detect(qtbot, this)
+    measure(qtbot, this)
+    assert bandwidth(document).value is None
+    assert "too little free memory" in said[-1]
+
+
+def test_asking_twice_measures_once(
+    qtbot: QtBot, document: Document, found: list[Machine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    go = threading.Event()
+
+    def slow(handle: object) -> BandwidthMeasurement:
+        calls.append(1)
+        assert go.wait(5)
+        return measurement(1e9)
+
+    monkeypatch.setattr(computer, "measuring", slow)
+    this = make(document)
+    this.measure()
+    this.measure()
+    with qtbot.waitSignal(this.meter.ended, timeout=5000):
+        go.set()
+    assert calls == [1]
+
+
+def test_on_one_memory_for_all_the_gpu_keeps_its_own_figure(
+    qtbot: QtBot, document: Document, found: list[Machine]
+) -> None:
+    unified = replace(HERE, devices=(replace(HERE.devices[0], kind=DeviceKind.GPU, unified=True),))
+    found.append(unified)
+    this = make(document, StoredBandwidth(RAM, 41.5e9, "2026-01-02", ""))
+    for _ in range(2):
+        detect(qtbot, this)
+        assert bandwidth(document).value is None
+        assert len(document.machine.problems) == 1
