@@ -14,6 +14,7 @@ from core.gguf.header import Array, Entry, Value, ValueType
 PREVIEW_LETTERS = 200
 PREVIEW_ITEMS = 8
 
+_LARGEST_F32 = (2 - 2**-23) * 2.0**127
 _TYPE_NAMES = {
     ValueType.UINT8: "u8",
     ValueType.INT8: "i8",
@@ -109,11 +110,13 @@ def shortest_f32(value: float) -> str:
     """The fewest digits that read back as the same 32-bit float: "1e-06", not its double."""
     if not math.isfinite(value):
         return str(value)
-    for digits in range(1, 10):
-        text = f"{value:.{digits}g}"
-        if struct.pack("<f", float(text)) == struct.pack("<f", value):
-            break
-    return repr(float(text))
+    bits = struct.pack("<f", value)
+    for digits in range(1, 9):
+        rounded = float(f"{value:.{digits}g}")
+        # Rounding the largest of all up leaves the range of 32 bits.
+        if abs(rounded) <= _LARGEST_F32 and struct.pack("<f", rounded) == bits:
+            return repr(rounded)
+    return repr(float(f"{value:.9g}"))
 
 
 def json_value(value: Value, type: ValueType) -> Any:

@@ -22,6 +22,12 @@ def test_a_32_bit_float_shows_the_digits_that_were_meant() -> None:
     assert values.scalar_text(read, ValueType.FLOAT32) == "10000000.0"
 
 
+def test_the_largest_32_bit_float_is_no_error() -> None:
+    largest = struct.unpack("<f", bytes.fromhex("ffff7f7f"))[0]
+    assert values.shortest_f32(largest) == "3.4028235e+38"
+    assert values.shortest_f32(-largest) == "-3.4028235e+38"
+
+
 @given(st.floats(width=32, allow_nan=False, allow_infinity=False))
 def test_the_shown_digits_of_a_32_bit_float_read_back_as_the_same_bits(number: float) -> None:
     text = values.shortest_f32(number)
