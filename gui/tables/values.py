@@ -14,7 +14,6 @@ from core.gguf.header import Array, Entry, Value, ValueType
 PREVIEW_LETTERS = 200
 PREVIEW_ITEMS = 8
 
-_LARGEST_F32 = (2 - 2**-23) * 2.0**127
 _TYPE_NAMES = {
     ValueType.UINT8: "u8",
     ValueType.INT8: "i8",
@@ -110,13 +109,18 @@ def shortest_f32(value: float) -> str:
     """The fewest digits that read back as the same 32-bit float: "1e-06", not its double."""
     if not math.isfinite(value):
         return str(value)
-    bits = struct.pack("<f", value)
     for digits in range(1, 9):
         rounded = float(f"{value:.{digits}g}")
-        # Rounding the largest of all up leaves the range of 32 bits.
-        if abs(rounded) <= _LARGEST_F32 and struct.pack("<f", rounded) == bits:
+        if _as_f32(rounded) == _as_f32(value):
             return repr(rounded)
     return repr(float(f"{value:.9g}"))
+
+
+def _as_f32(value: float) -> bytes:
+    try:
+        return struct.pack("<f", value)
+    except OverflowError:  # the largest of all, rounded up
+        return b""
 
 
 def json_value(value: Value, type: ValueType) -> Any:
