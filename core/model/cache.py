@@ -93,6 +93,8 @@ def _plain(
     widths = _widths(outline, windows, tensors, layers)
     if widths is None:
         return _unknown(outline, "missing-key", _missing(keys, outline))
+    if not any(sum(pair) for pair in widths.values()) and not recurrence.states:
+        return _unknown(outline, "missing-key", _missing(keys, outline))
     hybrid = bool(recurrence.states)
     indexer = indexer_of(keys, outline, survey, layers, hybrid)
     widest = max((v for _, v in widths.values()), default=0)
@@ -110,7 +112,7 @@ def _plain(
         shared_layers=sum(sharers.values()),
         flash_attention=outline.architecture not in architectures.NO_FLASH_ATTENTION,
         same_types=outline.latent,
-        rule=" + ".join(names) or "no layer keeps anything",
+        rule=" + ".join(names),
     )
 
 
@@ -364,4 +366,4 @@ def _missing(keys: Keys, outline: Outline) -> str:
         if gap is not None:
             which = "" if not keys.has(name) else f" for layer {gap}"
             return f"The key {excerpt(keys.full(name))} is missing{which}"
-    return f"The keys of {excerpt(outline.architecture)} give no width of a cache row"
+    return f"The key {excerpt(keys.full('attention.head_count'))} is missing or 0"

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from gguf.constants import LlamaFileType
 
 from core.gguf.header import Array, Header, Kind, ModelFile, Tensor, Value, ValueType
 from core.gguf.types import BY_NAME
@@ -100,17 +103,18 @@ def model(label: str) -> Recorded:
     recipe = entry["ftype"]
     types = source.case(recipe).types or source.case(recipe, imatrix=True).types
     rows = [(t.name, t.shape, kind) for t, kind in zip(source.tensors, types, strict=True)]
-    file = file_of(source.keys, rows)
+    file_type = LlamaFileType[f"MOSTLY_{recipe}"].value
+    file = file_of({**source.keys, "general.file_type": file_type}, rows)
     return Recorded(file, entry["parameters"], entry["weights_bytes"], _rows(entry["rows"]))
 
 
 def _rows(rows: list[list[Any]]) -> tuple[Row, ...]:
-    return tuple(Row(*row[:-1], tuple(row[-1]) if row[-1] else None) for row in rows)
+    return tuple(Row._make([*row[:-1], tuple(row[-1]) if row[-1] else None]) for row in rows)
 
 
 def file_of(
-    metadata: dict[str, Any] | Any,
-    tensors: list[tuple[str, tuple[int, ...], str]] | tuple[()] = (),
+    metadata: Mapping[str, Any],
+    tensors: Sequence[tuple[str, tuple[int, ...], str]] = (),
     kind: Kind = Kind.MODEL,
     missing: tuple[str, ...] = (),
 ) -> ModelFile:

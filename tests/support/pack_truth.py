@@ -3,8 +3,8 @@
     python -m tests.support.pack_truth TRUTH_FOLDER
 
 TRUTH_FOLDER holds ``models/*.json.gz`` and ``architectures/memory.jsonl`` as they were asked from
-llama.cpp b11434. Of every row that is no refusal the options and the bytes are kept; the headers and
-tensor tables that belong to them are in ``heads.py`` and ``quantized.py``.
+llama.cpp b11434. Of every row that is no refusal the options and the bytes are kept; the headers
+and tensor tables that belong to them are in ``heads.py`` and ``quantized.py``.
 """
 
 from __future__ import annotations
