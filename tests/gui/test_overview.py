@@ -416,7 +416,7 @@ def test_nothing_is_cut_off_in_a_narrow_panel(qtbot: QtBot, width: int) -> None:
     page = panel.widget()
     assert page is not None
     assert page.minimumSizeHint().width() <= panel.viewport().width()
-    assert page.width() == panel.viewport().width()
+    qtbot.waitUntil(lambda: page.width() == panel.viewport().width())
 
 
 def colours(panel: OverviewPanel, x: int) -> list[str]:

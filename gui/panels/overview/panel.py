@@ -154,7 +154,6 @@ class OverviewPanel(QScrollArea):
         title, words = EXPLAINED.get(model.file.kind, ("Language model", ""))
         architecture = excerpt(model.architecture) or "architecture not stated"
         self._what.set_text(f"{architecture} · {title.lower()}")
-        self._kind.set_total(None, units)
         self._kind.set_words(words)
         self._bound.set_text(_bound_words(model.file))
         self._headline.set_facts(facts.headline(model, units), units)
@@ -178,12 +177,10 @@ class OverviewPanel(QScrollArea):
         ]
         found.sort(key=lambda problem: _SEVERITIES.index(problem.severity))
         self._notes.set_problems(found)
-        self._notes_section.set_total(None, self._document.units)
         self._notes_section.setVisible(bool(found))
 
     def _show_layers(self, model: Model) -> None:
         self._strip.set_model(model)
-        self._layers.set_total(None, self._document.units)
         writes = facts.decodes(model) or model.file.kind is Kind.EMBEDDING
         self._layers.setVisible(writes and model.shape.layers > 0)
         words = ""
@@ -225,7 +222,6 @@ class OverviewPanel(QScrollArea):
         paths += [f"missing: {display(name)}" for name in file.missing[:_MOST_PATHS]]
         paths.append(f"in {display(str(header.path.parent))}")
         self._paths.set_text("\n".join(breakable(path) for path in paths))
-        self._file.set_total(None, self._document.units)
 
     def _copy_paths(self) -> None:
         model = self._document.model

@@ -27,6 +27,7 @@ class Section(QWidget):
         super().__init__(parent)
         self._title = title
         self.total = FactLabel(title, style=Style.STRONG, align=Qt.AlignmentFlag.AlignRight)
+        self.total.hide()
         self._words = Text("", Style.MUTED, wrap=True)
         self._words.hide()
         head = QHBoxLayout()
@@ -47,12 +48,10 @@ class Section(QWidget):
         self._words.set_text(text)
         self._words.setVisible(bool(text))
 
-    def set_total(
-        self, number: Number[int] | None, units: UnitSystem, text: str | None = None
-    ) -> None:
+    def set_total(self, number: Number[int], units: UnitSystem, text: str) -> None:
         """The figure of the whole section."""
         self.total.set_number(number, units, text)
-        self.total.setVisible(number is not None)
+        self.total.show()
 
 
 class FactList(QWidget):
