@@ -27,6 +27,8 @@ _OUTPUT_PREFIXES = (
     "altup_proj",
     "altup_unembd_proj",
 )
+# The factors of a rotation, which every layer reads: each device has its own.
+_EVERYWHERE = ("rope_freqs", "rope_factors_")
 # The token embedding is loaded as the output as well, though its graph has none.
 _LOADED_TWICE = frozenset(("gemma-embedding",))
 ROW_PADDING = 512  # elements; ggml-cuda.cu, MATRIX_ROW_PADDING
@@ -123,7 +125,7 @@ class _LayerBytes:
 class WeightTable:
     """Bytes of weights by where llama.cpp puts them, for one kind of backend.
 
-    ``inputs`` stay on the host; ``looked_up`` is what decoding reads of them row by row.
+    ``everywhere`` is on every device that has layers; ``inputs`` stay on the host; ``looked_up`` is what decoding reads of them row by row.
     ``tied`` is the token embedding as a GPU keeps it once more for the output, 0 where it is not
     tied. ``projector`` are vision tensors inside the file, ``draft`` blocks that are not loaded.
     """
@@ -131,6 +133,7 @@ class WeightTable:
     layers: tuple[_LayerBytes, ...]
     first: _LayerBytes
     output: _LayerBytes
+    everywhere: _LayerBytes
     inputs: int
     looked_up: int
     tied: int
@@ -160,6 +163,7 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
     read = [0] * count
     read_experts = [0] * count
     sums: dict[str, list[int]] = {name: [0, 0] for name in ("first", "output")}
+    everywhere = [0, 0]
     inputs = tied = projector = not_loaded = 0
     align = 128 if cuda else HOST_ALIGNMENT
     lfm2 = model.architecture.startswith("lfm2")
@@ -186,6 +190,9 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
             else:
                 gpu[layer] += on_gpu
                 host[layer] += on_host
+        elif name.startswith(_EVERYWHERE):
+            everywhere[0] += on_gpu
+            everywhere[1] += on_host
         elif name in _INPUT:
             inputs += on_host
             if name == "token_embd" and (model.tied or model.architecture in _LOADED_TWICE):
@@ -217,6 +224,7 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
         ),
         first=_LayerBytes(sums["first"][0], sums["first"][1], 0, 0, first_read, 0),
         output=_LayerBytes(sums["output"][0], sums["output"][1], 0, 0, output_read, 0),
+        everywhere=_LayerBytes(everywhere[0], everywhere[1], 0, 0, 0, 0),
         inputs=inputs,
         looked_up=looked_up,
         tied=tied,
@@ -295,7 +303,9 @@ def weights_by_device(table: WeightTable, placement: Placement) -> list[int]:
             sizes[host] += layer.host_experts
         else:
             sizes[device] += layer.gpu + layer.gpu_experts
-    for part, device in ((table.first, placement.first), (table.output, placement.output)):
+    parts = [(table.first, placement.first), (table.output, placement.output)]
+    parts += [(table.everywhere, device) for device in sorted({*placement.layers})]
+    for part, device in parts:
         on_host = device == host and not placement.one_memory
         sizes[device] += part.host if on_host else part.gpu
     sizes[host] += table.inputs
