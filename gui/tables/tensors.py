@@ -112,11 +112,11 @@ class TensorTable(Sheet):
             return units.format_bytes(count, self._units)
 
         def names() -> list[str]:
-            # blk.2 before blk.10
-            padded = {n: (f".{n}.", f".{n:06d}.", 1) for n in set(layers) if n is not None}
+            # blk.2 before blk.10: the first letters, then the layer, then the whole name.
+            padded = {layer: f"{layer:06d}" for layer in set(layers) if layer is not None}
             return [
-                t.name if layer is None else t.name.replace(*padded[layer])
-                for t, layer in zip(tensors, layers, strict=True)
+                name if layer is None else f"{name[:3]}{padded[layer]}{name}"
+                for name, layer in zip([t.name for t in tensors], layers, strict=True)
             ]
 
         return [
