@@ -100,7 +100,7 @@ def _plain(
     widest = max((v for _, v in widths.values()), default=0)
     widest = max(widest, *(_v_width(outline, windows, n) for n in range(outline.total)), 0)
     sharers = _sharers(outline, windows, attending, own, shared)
-    groups = _grouped(outline, windows, indexer, widths, widest, sharers)
+    groups = _grouped(outline, windows, indexer, widths, widest, sharers, shared)
     names = dict.fromkeys(group.name for group in (*groups, *indexer.groups))
     names |= dict.fromkeys(state.name for state in recurrence.states)
     return CacheFacts(
@@ -208,36 +208,37 @@ def _grouped(
     widths: dict[int, tuple[int, int]],
     widest: int,
     sharers: dict[bool, int],
+    shared: str = "",
 ) -> tuple[CacheGroup, ...]:
     rows: dict[_Row, list[int]] = {}
     for n, (k_width, v_width) in widths.items():
         if k_width or v_width:
             rows.setdefault(_row(outline, windows, indexer, n, k_width, v_width), []).append(n)
     # Sharers read what the last layer of their kind keeps.
-    last = {
-        windowed: max(
-            (r[-1] for row, r in rows.items() if (row.window is not None) is windowed), default=-1
+    last = {row.window is not None: row for row in sorted(rows, key=lambda row: rows[row][-1])}
+    groups = []
+    for row, layers in rows.items():
+        windowed = row.window is not None
+        readers = sharers[windowed] if last[windowed] is row else 0
+        rule = _rule(outline, windows)
+        if readers:
+            rule += f"; {readers} more layers read it ({shared})"
+        groups.append(
+            CacheGroup(
+                row.name,
+                tuple(layers),
+                row.k_width,
+                row.v_width,
+                v_width_padded=widest if row.v_width else 0,
+                k_head=row.k_head,
+                v_head=row.v_head,
+                window=row.window,
+                sharers=readers,
+                read_limit=row.limit,
+                rule=rule,
+            )
         )
-        for windowed in (True, False)
-    }
-    return tuple(
-        CacheGroup(
-            row.name,
-            tuple(layers),
-            row.k_width,
-            row.v_width,
-            v_width_padded=widest if row.v_width else 0,
-            k_head=row.k_head,
-            v_head=row.v_head,
-            window=row.window,
-            sharers=sharers[row.window is not None]
-            if layers[-1] == last[row.window is not None]
-            else 0,
-            read_limit=row.limit,
-            rule=_rule(outline, windows),
-        )
-        for row, layers in rows.items()
-    )
+    return tuple(groups)
 
 
 def _row(
@@ -304,6 +305,8 @@ def _doubt(
     keys: Keys, outline: Outline, survey: Survey, recurrence: Recurrence, windows: Windows
 ) -> str:
     """Why the keys do not decide; empty where they do."""
+    if recurrence.missing:
+        return f"The key {excerpt(keys.full(recurrence.missing))} is missing or 0"
     if not recurrence.decided:
         return (
             f"{excerpt(outline.architecture)} has recurrent layers ({recurrence.rule}) of a kind "

@@ -192,7 +192,9 @@ class CacheFacts:
 class Shape:
     """The dimensions that plans need; None where the file does not say.
 
-    ``layers`` counts the trunk; ``draft_layers`` the multi-token-prediction blocks after it.
+    ``layers`` counts the blocks of the trunk that the file holds (``CacheFacts.layers`` those that
+    an engine counts: more where a model runs through its blocks several times); ``draft_layers``
+    the multi-token-prediction blocks after it.
     ``heads``, ``kv_heads`` and ``feed_forward`` have one entry per layer of the trunk.
     """
 

@@ -18,13 +18,15 @@ RECURRENT_LAYERS = "attention.recurrent_layers"
 class Recurrence:
     """``layers`` tells for every layer whether it is recurrent. ``states`` are what they keep.
 
-    ``decided`` is False where layers are recurrent and no rule gives the size of their state.
+    ``decided`` is False where layers are recurrent and no rule gives the size of their state;
+    ``missing`` then names the key that a rule would need, if that is why.
     """
 
     layers: tuple[bool, ...]
     states: tuple[StateGroup, ...]
     rule: str
     decided: bool = True
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,8 @@ def recurrence_of(keys: Keys, outline: Outline, survey: Survey) -> Recurrence:
         return Recurrence(layers, (), "")
     if size is None:
         size = _lightning(outline, survey, recurrent)
-    if size is None:
-        return Recurrence(layers, (), rule, decided=False)
+    if size is None or not (size.r_elements or size.s_elements):
+        return Recurrence(layers, (), rule, False, _missing(keys, outline))
     rollback = outline.architecture in architectures.ROLLBACK
     states = [
         StateGroup(
@@ -62,7 +64,9 @@ def recurrence_of(keys: Keys, outline: Outline, survey: Survey) -> Recurrence:
     extra = _ngram_history(keys, outline)
     if extra is not None:
         states.append(
-            StateGroup(extra.name, _ngram_layers(keys), extra.r_elements, 0, rollback, extra.rule)
+            StateGroup(
+                extra.name, _ngram_layers(keys, outline), extra.r_elements, 0, rollback, extra.rule
+            )
         )
     return Recurrence(layers, tuple(states), rule)
 
@@ -174,12 +178,26 @@ def _ngram_history(keys: Keys, outline: Outline) -> _Size | None:
     kernel, ngram = keys.count("ple.conv_kernel"), keys.count("ple.ngram_size")
     streams = keys.count("hyper_connection.count")
     heads = (ngram - 1) * keys.count("ple.heads_per_ngram") if ngram else 0
-    if not kernel or heads < 1 or not outline.embedding or not _ngram_layers(keys):
+    if not kernel or heads < 1 or not outline.embedding or not _ngram_layers(keys, outline):
         return None
     elements = (kernel - 1) * ngram * streams * outline.embedding
     return _Size("n-gram history", elements, 0, "ple.conv_kernel, ple.ngram_size")
 
 
-def _ngram_layers(keys: Keys) -> tuple[int, ...]:
+def _ngram_layers(keys: Keys, outline: Outline) -> tuple[int, ...]:
     """ple.layers lists indices."""
-    return keys.indices("ple.layers")
+    return tuple(layer for layer in keys.indices("ple.layers") if layer < outline.trunk)
+
+
+def _missing(keys: Keys, outline: Outline) -> str:
+    """The first key that a known kind of state needs and the file does not have, or ""."""
+    needed: tuple[str, ...] = ()
+    if "rwkv" in outline.architecture or keys.count("wkv.head_size"):
+        needed = ("wkv.head_size", "embedding_length")
+    elif keys.count("shortconv.l_cache"):
+        needed = ("embedding_length",)
+    elif keys.count("kda.head_dim"):
+        needed = ("attention.head_count",)
+    elif outline.architecture in architectures.KNOWN:
+        needed = ("ssm.inner_size", "ssm.state_size")
+    return next((name for name in needed if not keys.count(name)), "")

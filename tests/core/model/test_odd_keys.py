@@ -174,6 +174,36 @@ def test_empty_arrays_and_zero_counts_say_which_value_is_missing(keys: dict[str,
     assert found.mix == ""
 
 
+@pytest.mark.parametrize(
+    ("architecture", "missing"),
+    [("mamba", "ssm.inner_size"), ("rwkv7", "wkv.head_size"), ("falcon-h1", "ssm.inner_size")],
+)
+def test_a_recurrent_model_without_its_sizes_names_the_key(architecture: str, missing: str) -> None:
+    found = model(architecture, block_count=4, embedding_length=512, attention__head_count=8)
+    assert not found.cache.known
+    assert found.cache.problem
+    assert f"{architecture}.{missing} is missing" in found.cache.problem.message
+
+
+def test_a_layer_that_does_not_exist_keeps_no_history() -> None:
+    found = model(
+        "qwen4exp",
+        block_count=8,
+        embedding_length=512,
+        attention__head_count=8,
+        ssm__conv_kernel=4,
+        ssm__inner_size=512,
+        ssm__state_size=64,
+        ple__conv_kernel=4,
+        ple__ngram_size=3,
+        ple__heads_per_ngram=2,
+        ple__layers=[0, 99],
+        hyper_connection__count=4,
+    )
+    assert {state.name: state.layers for state in found.cache.states}["n-gram history"] == (0,)
+    cache_size(found.cache, CacheSettings(4096))
+
+
 def test_an_empty_array_of_kv_heads_is_as_if_it_were_absent() -> None:
     found = model(
         block_count=2,
