@@ -13,7 +13,6 @@ import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +124,12 @@ def main() -> None:
         sizes = sorted(abs(e) for e in found)
         exact = sum(e == 0 for e in sizes)
         p95 = sizes[int(0.95 * (len(sizes) - 1))]
+        close = sum(e < 0.02 for e in sizes)
         print(
-            f"{kind:10} {what:15} n={len(sizes)} exact={exact} within_2={sum(e < 0.02 for e in sizes)}"
+            f"{kind:10} {what:15} n={len(sizes)} exact={exact} within_2_percent={close}"
             f" median={sizes[len(sizes) // 2]:.4f} p95={p95:.4f} worst={sizes[-1]:.2f}"
         )
 
 
 if __name__ == "__main__":
     main()
-
-
-__all__ = ["MACHINES", "choice_of", "compare", "replace", "subjects"]

@@ -7,7 +7,9 @@ text never mixes them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
+from math import floor
 
 
 class UnitSystem(StrEnum):
@@ -56,6 +58,22 @@ def format_bytes(count: int, system: UnitSystem = UnitSystem.GIB) -> str:
 def format_bytes_in(count: int, unit: str, digits: int = 2) -> str:
     """The number alone, in a named unit ("GiB", "MB"): for columns that share one unit."""
     return f"{count / _FACTORS[unit.lower()]:,.{digits}f}"
+
+
+def format_parts(parts: Sequence[int], unit: str, digits: int = 2) -> list[str]:
+    """Parts of one total in a named unit, rounded so that what is shown adds up to the total.
+
+    What rounding down leaves over goes to the parts that lost most: 0.334, 0.333 and 0.333 of one
+    become 0.34, 0.33 and 0.33.
+    """
+    step = _FACTORS[unit.lower()] / 10**digits
+    exact = [part / step for part in parts]
+    counts = [floor(value) for value in exact]
+    missing = round(sum(exact)) - sum(counts)
+    by_loss = sorted(range(len(parts)), key=lambda n: counts[n] - exact[n])
+    for n in by_loss[:missing]:
+        counts[n] += 1
+    return [f"{count / 10**digits:,.{digits}f}" for count in counts]
 
 
 def format_exact_bytes(count: int) -> str:

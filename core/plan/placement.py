@@ -125,9 +125,10 @@ class _LayerBytes:
 class WeightTable:
     """Bytes of weights by where llama.cpp puts them, for one kind of backend.
 
-    ``everywhere`` is on every device that has layers; ``inputs`` stay on the host; ``looked_up`` is what decoding reads of them row by row.
-    ``tied`` is the token embedding as a GPU keeps it once more for the output, 0 where it is not
-    tied. ``projector`` are vision tensors inside the file, ``draft`` blocks that are not loaded.
+    ``everywhere`` is on every device that has layers; ``inputs`` stay on the host; ``looked_up``
+    is what decoding reads of them row by row. ``tied`` is the token embedding as a GPU keeps it
+    once more for the output, 0 where it is not tied. ``projector`` are vision tensors inside the
+    file, ``not_loaded`` its draft blocks.
     """
 
     layers: tuple[_LayerBytes, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from core.machine.machine import Machine
 from core.model import requantize
-from core.model import requantize
 from core.model.model import Model, Weights
 from core.plan.choice import Choice
 from core.plan.memory import memory

@@ -141,12 +141,12 @@ def dissect(model: Model) -> Anatomy:
     main: dict[int, tuple[int, CacheGroup]] = {}
     beside: dict[int, int] = {}
     for group, number in zip(model.cache.groups, group_cache, strict=True):
-        for layer in group.layers:
+        for index in group.layers:
             if _beside(group):
-                beside[layer] = number
+                beside[index] = number
             else:
-                main[layer] = (number, group)
-    stateful = {layer for state in model.cache.states for layer in state.layers}
+                main[index] = (number, group)
+    stateful = {index for state in model.cache.states for index in state.layers}
     layers = []
     kinds: dict[tuple[object, ...], int] = {}
     numbers = []

@@ -13,7 +13,6 @@ F16 = 2
 I32 = 4
 I64 = 8
 
-
 # Cache types that ggml-cuda's flash attention takes (fattn.cu).
 _CUDA_ATTENDS = frozenset(("f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"))
 
@@ -59,6 +58,8 @@ class Graph:
         self.rows = shape.tokens  # rows that the current layer works on
         self.caches: dict[int, CacheInputs] = {}
         self.positions: Tensor | None = None
+        self.outputs: Tensor | None = None  # which rows give logits
+        self.is_cut = False
         self.rms = anatomy.number("attention.layer_norm_rms_epsilon") > 0
 
     # Sizes
@@ -114,6 +115,14 @@ class Graph:
 
     def cont(self, width: int, x: Tensor) -> Tensor:
         return self.tape.op(self.f32(width), x)
+
+    def cut(self, *rows: Tensor) -> list[Tensor]:
+        """Keep only the rows that give logits."""
+        assert self.outputs is not None
+        self.is_cut = True
+        self.rows = self.shape.outputs
+        width = self.f32(self.anatomy.embedding)
+        return [self.tape.op(width, row, self.outputs) for row in rows]
 
     # Attention
 
@@ -178,8 +187,9 @@ class Graph:
         out_width = heads * head_v
         if shape.flash and bias is None:
             reads = [view(q)]
-            for kind, width in ((shape.type_k, head_k), (shape.type_v, head_v)):
-                if kind == "f32":
+            sides = ((shape.type_k, head_k), (shape.type_v, head_v))
+            for type_name, width in sides:
+                if type_name == "f32":
                     cells = tape.per_cell(number, F16 * width * kv_heads * shape.streams)
                     reads.append(view(tape.op(cells)))
             scratch = None
@@ -193,9 +203,11 @@ class Graph:
                     scratch = tape.per_cell(number, bytes_per_cell)
             if shape.cuda and not _CUDA_ATTENDS.issuperset((shape.type_k, shape.type_v)):
                 # CUDA has no kernel for this type: the host attends, over copies of K and V.
-                for kind, width in ((shape.type_k, head_k), (shape.type_v, 0 if latent else head_v)):
-                    row = row_bytes(kind, width * kv_heads) * shape.streams
-                    reads.append(view(tape.external(tape.per_cell(number, row))))
+                for type_name, width in sides[:1] if latent else sides:
+                    cells = tape.per_cell(
+                        number, row_bytes(type_name, width * kv_heads) * shape.streams
+                    )
+                    reads.append(view(tape.external(cells)))
                 out = tape.on_host(self.f32(out_width), *reads, view(mask))
             else:
                 out = tape.op(self.f32(out_width), *reads, view(mask), scratch=scratch)
@@ -210,8 +222,9 @@ class Graph:
             kq = tape.over(kq, view(mask))
             reads = [kq]
             if latent:
-                kind = 2 if shape.type_k in ("f16", "bf16") else 4
-                reads = [tape.op(tape.per_cell(number, kind * head_v * shape.streams)), kq]
+                unpacked = F16 if shape.type_k in ("f16", "bf16") else F32
+                cells = tape.per_cell(number, unpacked * head_v * shape.streams)
+                reads = [tape.op(cells), kq]
             out = tape.op(self.f32(out_width), *reads)
             if latent:
                 out = self.mul(heads * latent, out)
@@ -253,9 +266,7 @@ class Graph:
         x: Tensor,
         suffix: str = "",
         *,
-        gate_of_up: bool = False,
         squared: bool = False,
-        clamped: bool = False,
     ) -> Tensor:
         """Gated, plain, or with gate and up in one weight of twice the width."""
         up_name, gate_name, down_name = (f"ffn_{n}{suffix}" for n in ("up", "gate", "down"))
@@ -263,12 +274,7 @@ class Graph:
         if layer.has(gate_name):
             up = self.matrix(layer, up_name, x)
             gate = self.matrix(layer, gate_name, x)
-            if clamped:
-                up = self.unary(up)
-                gate = self.unary(self.unary(gate))
-                hidden = self.add(gate, up)
-            else:
-                hidden = self.tape.op(self.f32(width), gate, up)
+            hidden = self.tape.op(self.f32(width), gate, up)
         else:
             up = self.matrix(layer, up_name, x)
             if layer.rows(up_name) == 2 * width:
@@ -291,23 +297,19 @@ class Graph:
         probabilities: Tensor | None = None,
         normalized: bool = False,
         scaled: bool = False,
-        sigmoid_late: bool = False,
         weights_softmax: bool = False,
         weigh_first: bool = False,
         groups: int = 0,
         groups_used: int = 0,
         squared: bool = False,
-        clamped: bool = False,
-        activation_steps: int = 0,
     ) -> Tensor:
         """A mixture of experts: router, choice, the chosen experts and their weighted sum."""
         tape = self.tape
         down = layer.shapes[f"ffn_down{suffix}.weight"]
         width, out_width, count = down[0], down[1], down[2]
-        if probabilities is None:
+        logits = probabilities
+        if logits is None:
             logits = self.mul(layer.rows("ffn_gate_inp"), x)
-        else:
-            logits = probabilities
         if "ffn_gate_inp.bias" in layer.shapes:
             logits = tape.over_weight(logits)
         probs = logits if weights_softmax else self.unary(logits)
@@ -356,11 +358,7 @@ class Graph:
             up = product("ffn_up", hidden, (x, chosen))
             if layer.has(f"ffn_gate{suffix}"):
                 gate = product("ffn_gate", hidden, (x, chosen))
-                if clamped:
-                    up = self.unary(up)
-                    mixed = self.add(self.unary(self.unary(gate)), up)
-                else:
-                    mixed = tape.op(hidden, gate, up)
+                mixed = tape.op(hidden, gate, up)
             else:
                 mixed = self.unary(up)
                 if squared:

@@ -1,4 +1,4 @@
-"""Layers with a recurrent state: Mamba, gated delta net, KDA, short convolution, lightning, RWKV."""
+"""Layers with a recurrent state: Mamba, gated delta net, KDA, short convolution, lightning."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ from core.plan.buffers.anatomy import LayerAnatomy
 from core.plan.buffers.parts import F16, F32, I32, CacheInputs, Graph, Shape
 from core.plan.buffers.tape import Size, Tensor, view
 
-
 RESERVED = 256  # positions; an empty cache's, padded, is what the graph is reserved for
 
 

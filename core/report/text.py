@@ -1,0 +1,177 @@
+"""A plan to read in a terminal: what the model holds, where it lies, how fast it could write."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.gguf import display
+from core.plan.plan import DepthPoint, DevicePlan, Plan, Verdict
+from core.problems import Problem, Severity
+from core.provenance import format_value
+from core.units import (
+    UnitSystem,
+    format_bandwidth,
+    format_bytes,
+    format_count,
+    format_exact_bytes,
+    format_parts,
+    format_rate,
+    format_share,
+    format_tokens,
+)
+
+_WORDS = {
+    Verdict.FITS: "fits",
+    Verdict.TIGHT: "fits, tight",
+    Verdict.DOES_NOT_FIT: "does not fit",
+    Verdict.UNKNOWN: "unknown",
+}
+_UNIT = {UnitSystem.GIB: "GiB", UnitSystem.GB: "GB"}
+
+
+def text(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
+    """The report, lines ended by a line feed; every size in one system of units."""
+    lines = _heading(plan, system)
+    problems = (*plan.model.file.problems, *plan.model.problems, *plan.problems)
+    if plan.model.file.tensors:
+        lines += ["", *_formats(plan, system)]
+        lines += ["", *_memory(plan, system)]
+        lines += ["", *_speed(plan, system)]
+    if problems:
+        lines += ["", *(_problem(problem) for problem in problems)]
+    return "\n".join(lines) + "\n"
+
+
+def _heading(plan: Plan, system: UnitSystem) -> list[str]:
+    model, shape, weights = plan.model, plan.model.shape, plan.weights
+    path = model.file.paths[0] if model.file.paths else model.file.header.path
+    facts = []
+    if weights.parameters:
+        facts.append(f"{format_count(weights.parameters)} parameters")
+        if weights.active_parameters != weights.parameters:
+            facts.append(f"{format_count(weights.active_parameters)} active")
+        label = f"{display(weights.label)}, " if weights.label else ""
+        facts.append(f"{label}{weights.bits_per_weight:.2f} bits per weight")
+    if shape.layers:
+        facts.append(f"{shape.layers} layers")
+    if shape.context_length:
+        facts.append(f"trained for {format_tokens(shape.context_length)} tokens")
+    lines = [
+        display(model.name) or display(path.name),
+        f"{display(str(path))}: {model.file.kind.value}, "
+        f"{format_bytes(model.file.file_bytes, system)}",
+    ]
+    if model.architecture:
+        facts.insert(0, display(model.architecture))
+    if facts:
+        lines.append(", ".join(facts))
+    if model.mix:
+        lines.append(display(model.mix))
+    return lines
+
+
+def _formats(plan: Plan, system: UnitSystem) -> list[str]:
+    weights = plan.weights
+    rows = [
+        (
+            display(f.type_name),
+            str(f.tensors),
+            format_bytes(f.bytes, system),
+            format_share(f.bytes / weights.bytes) if weights.bytes else "",
+            f"{f.bits_per_weight:.2f} bits",
+        )
+        for f in weights.formats
+    ]
+    return _table("by format", ("type", "tensors", "size", "share", "per weight"), rows)
+
+
+def _memory(plan: Plan, system: UnitSystem) -> list[str]:
+    settings = plan.settings
+    pool = "shared" if settings.unified_cache else "each its own"
+    slots = f"{settings.slots} slots ({pool})" if settings.slots > 1 else "1 slot"
+    lines = [
+        f"memory on {display(plan.machine.name)} with {settings.engine}: context "
+        f"{format_tokens(settings.context)}, {slots}, K {settings.cache_k}, V {settings.cache_v}, "
+        f"ubatch {settings.ubatch}, flash attention {'on' if settings.flash_attention else 'off'}"
+    ]
+    for device in plan.memory.devices:
+        lines += _device(device, system)
+    per_token = plan.memory.cache_per_token
+    if per_token.value:
+        lines.append(f"  one more token of context costs {format_bytes(per_token.value, system)}")
+    lines.append(f"  {_WORDS[plan.verdict]}: {plan.reason}")
+    return lines
+
+
+def _device(device: DevicePlan, system: UnitSystem) -> list[str]:
+    unit = _UNIT[system]
+    capacity = format_value(device.device.memory.value, device.device.memory.unit, system)
+    lines = [f"  {display(device.device.name)} ({device.device.kind.value}), {capacity}"]
+    known = [part for part in device.parts if part.bytes.value is not None]
+    shown = format_parts([part.bytes.value or 0 for part in known], unit)
+    sizes = dict(zip((part.kind for part in known), shown, strict=True))
+    for part in device.parts:
+        size = f"{sizes[part.kind]:>12} {unit}" if part.kind in sizes else f"{'unknown':>12}"
+        lines.append(f"    {part.kind.value:9}{size}")
+    total = device.total.value
+    if total is not None:
+        in_unit = format_parts([total], unit)[0]
+        lines.append(f"    {'total':9}{in_unit:>12} {unit}")
+    free = device.free.value
+    if free is not None:
+        word = "free" if free >= 0 else "too much"
+        lines.append(f"    {word:9}{format_parts([abs(free)], unit)[0]:>12} {unit}")
+    return lines
+
+
+def _speed(plan: Plan, system: UnitSystem) -> list[str]:
+    speed, depth = plan.speed, plan.settings.depth
+    lines = [f"decode ceiling at a depth of {format_tokens(depth)} tokens"]
+    read = speed.bytes_per_token
+    if read.value is None:
+        return [*lines, f"  unknown: {read.note}"]
+    lines.append(
+        f"  reads {format_bytes(read.value, system)} per token ({format_exact_bytes(read.value)}): "
+        + ", ".join(
+            f"{i.name} {format_value(i.value, i.unit, system)}" for i in read.inputs[:3] if i.value
+        )
+    )
+    ceiling = speed.ceiling
+    if ceiling.value is None:
+        return [*lines, f"  ceiling unknown: {ceiling.note}"]
+    bandwidths = [
+        f"{display(d.name)} {format_bandwidth(d.bandwidth.value)}"
+        for d in plan.machine.devices
+        if d.bandwidth.value
+    ]
+    lines.append(f"  at most {format_rate(ceiling.value)} ({', '.join(bandwidths)})")
+    lines.append(f"  by depth: {', '.join(_points(speed.curve))}")
+    return lines
+
+
+def _points(curve: tuple[DepthPoint, ...]) -> list[str]:
+    """Five points from the first to the last."""
+    chosen = {round(n * (len(curve) - 1) / 4) for n in range(5)}
+    return [
+        f"{format_tokens(curve[n].depth)} {format_rate(rate)}"
+        for n in sorted(chosen)
+        if (rate := curve[n].tok_s) is not None
+    ]
+
+
+def _problem(problem: Problem) -> str:
+    word = "note" if problem.severity is Severity.NOTE else problem.severity.value
+    where = f" ({display(problem.where)})" if problem.where else ""
+    advice = f" {display(problem.advice)}" if problem.advice else ""
+    return f"{word}: {display(problem.message)}{where}{advice}"
+
+
+def _table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head))]
+
+    def line(row: tuple[str, ...]) -> str:
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
+        return "  " + "  ".join(cells)
+
+    return [title, line(head), *(line(row) for row in rows)]

@@ -1,0 +1,151 @@
+"""A plan as plain values for json.dumps: bytes are integers, speeds floats, unknown is null."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, TypeAlias
+
+from core.gguf.header import ModelFile
+from core.model.model import FormatShare, Model
+from core.plan.plan import DevicePlan, MemoryPlan, Part, Plan
+from core.problems import Problem
+from core.provenance import Number
+
+SCHEMA = 1
+Values: TypeAlias = dict[str, Any]
+
+
+def as_json(plan: Plan) -> Values:
+    """The plan by the names of the command line's JSON, schema 1.
+
+    Sizes and counts that are not known are None, never 0; a file without tensors has no figures.
+    """
+    empty = not plan.model.file.tensors
+    weights = plan.weights
+    return {
+        "schema": SCHEMA,
+        "file": _file(plan.model.file),
+        "model": _model(plan.model),
+        "formats": [] if empty else _formats(weights.formats),
+        "weights": {
+            "bytes": None if empty else weights.bytes,
+            "read_per_token": None if empty else weights.read_per_token,
+        },
+        "settings": {f.name: getattr(plan.settings, f.name) for f in fields(plan.settings)},
+        "memory": _memory(plan, empty),
+        "speed": {
+            "bytes_per_token": None if empty else plan.speed.bytes_per_token.value,
+            "ceiling_tok_s": None if empty else plan.speed.ceiling.value,
+            "expected_tok_s": None,
+            "prefill_tok_s": None,
+            "ttft_s": None,
+        },
+        "requantized": _requantized(plan),
+        "problems": [problem_values(p) for p in (*plan.model.problems, *plan.problems)],
+    }
+
+
+def problem_values(problem: Problem) -> Values:
+    """One problem; what does not apply is None."""
+    return {
+        "code": problem.code,
+        "severity": problem.severity.value,
+        "message": problem.message,
+        "advice": problem.advice or None,
+        "where": problem.where or None,
+        "offset": problem.offset,
+        "missing_bytes": problem.missing_bytes,
+    }
+
+
+def _file(file: ModelFile) -> Values:
+    readable = file.header.version is not None
+    return {
+        "paths": [str(path) for path in file.paths],
+        "bytes": file.file_bytes,
+        "gguf_version": file.header.version,
+        "endianness": file.header.byte_order.value if readable else None,
+        "alignment": file.header.alignment if readable else None,
+        "kind": file.kind.value,
+        "missing": list(file.missing),
+        "problems": [problem_values(problem) for problem in file.problems],
+    }
+
+
+def _model(model: Model) -> Values:
+    weights, shape = model.weights, model.shape
+    known = bool(model.file.tensors)
+    return {
+        "architecture": model.architecture or None,
+        "name": model.name or None,
+        "label": model.label or None,
+        "layers": shape.layers or None,
+        "context_length": shape.context_length,
+        "parameters": weights.parameters if known else None,
+        "active_parameters": weights.active_parameters if known else None,
+        "bits_per_weight": weights.bits_per_weight if known else None,
+    }
+
+
+def _formats(formats: tuple[FormatShare, ...]) -> list[Values]:
+    return [
+        {
+            "type": each.type_name,
+            "tensors": each.tensors,
+            "parameters": each.parameters,
+            "bytes": each.bytes,
+            "bits_per_weight": each.bits_per_weight,
+        }
+        for each in formats
+    ]
+
+
+def _memory(plan: Plan, empty: bool) -> Values:
+    memory: MemoryPlan = plan.memory
+
+    def value(number: Number[int]) -> int | None:
+        return None if empty else number.value
+
+    return {
+        "cache_bytes": value(memory.cache),
+        "cache_k_bytes": value(memory.cache_k),
+        "cache_v_bytes": value(memory.cache_v),
+        "cache_bytes_per_token": value(memory.cache_per_token),
+        "state_bytes": value(memory.state),
+        "compute_bytes": value(memory.compute),
+        "output_bytes": value(memory.output),
+        "total_bytes": value(memory.total),
+        "devices": [] if empty else [_device(device) for device in memory.devices],
+        "verdict": "unknown" if empty else plan.verdict.value,
+        "reason": None if empty else plan.reason,
+    }
+
+
+def _device(plan: DevicePlan) -> Values:
+    return {
+        "name": plan.device.name,
+        "kind": plan.device.kind.value,
+        "capacity": plan.device.memory.value,
+        "parts": [_part(part) for part in plan.parts],
+        "total": plan.total.value,
+        "free": plan.free.value,
+        "verdict": plan.verdict.value,
+    }
+
+
+def _part(part: Part) -> Values:
+    return {"part": part.kind.value, "bytes": part.bytes.value}
+
+
+def _requantized(plan: Plan) -> Values | None:
+    """What such a file would weigh; None for the file as it is."""
+    if plan.settings.requantize is None or plan.weights is plan.model.weights:
+        return None
+    weights = plan.weights
+    return {
+        "ftype": plan.settings.requantize,
+        "bytes": weights.file_bytes,
+        "tensor_bytes": weights.bytes,
+        "bits_per_weight": weights.bits_per_weight,
+        "formats": _formats(weights.formats),
+    }
