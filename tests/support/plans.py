@@ -41,7 +41,17 @@ SYSTEM = Source(Rank.REPORTED, "the operating system")
 GUESS = Source(Rank.ESTIMATED, "a rule of thumb")
 
 # Bytes of one value in each cache type: block bytes over block length.
-CACHE_BYTES = {"f32": 4.0, "f16": 2.0, "bf16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
+CACHE_BYTES = {
+    "f32": 4.0,
+    "f16": 2.0,
+    "bf16": 2.0,
+    "q8_0": 34 / 32,
+    "q5_1": 24 / 32,
+    "q5_0": 22 / 32,
+    "q4_1": 20 / 32,
+    "q4_0": 18 / 32,
+    "iq4_nl": 18 / 32,
+}
 
 
 def bytes_number(value: int | None, *, note: str = "", formula: str = "") -> Number[int]:
@@ -203,6 +213,7 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
         for d in machine.devices[1:]
     )
     bandwidth = host.bandwidth.value
+    layers = model.shape.layers + 1 if machine.gpus else 0
 
     def point(at: int) -> DepthPoint:
         if not known:
@@ -230,7 +241,7 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
             swa_full=choice.swa_full,
             engine=choice.engine,
             requantize=choice.requantize,
-            gpu_layers=model.shape.layers + 1 if machine.gpus else 0,
+            gpu_layers=layers if choice.gpu_layers == "all" else choice.gpu_layers,
             cpu_moe=choice.cpu_moe,
             backend="cpu",
         ),

@@ -151,7 +151,7 @@ class FixRow(Wrap):
         self._document = document
         self.buttons: list[QPushButton] = []
         self._plan: Plan | None = None
-        self._lead = Text("It would fit with", Style.MUTED, parent=self)
+        self.lead = Text("It would fit with", Style.MUTED, parent=self)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_AFTER_MS)
@@ -180,8 +180,8 @@ class FixRow(Wrap):
             button.deleteLater()
         self.buttons = [self._button(fix) for fix in found]
         words = "It would fit with" if found else "No single choice below makes it fit."
-        self._lead.set_text(words)
-        self.set_cells([self._lead, *self.buttons])
+        self.lead.set_text(words)
+        self.set_cells([self.lead, *self.buttons])
         self.show()
 
     def _button(self, fix: Fix) -> QPushButton:

@@ -93,8 +93,9 @@ class MachinePicker(QWidget):
         self._grid.addWidget(self._side, 1, 1)
         self._beside = False
         QuietWheel(self).guard(self.box)
-        self._edit.installEventFilter(self)
+        self.box.installEventFilter(self)
         self._edit.textEdited.connect(self._search)
+        self._edit.returnPressed.connect(self._take_typed)
         self.box.activated.connect(self._take)
         self.completer.activated.connect(self._take_found)
         document.machine_changed.connect(self.show_machine)
@@ -137,7 +138,7 @@ class MachinePicker(QWidget):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Going to the box selects its text, so that typing searches at once; leaving it without
         a choice brings back the machine that stands."""
-        if watched is self._edit and isinstance(event, QFocusEvent):
+        if watched is self.box and isinstance(event, QFocusEvent):
             if event.type() is QEvent.Type.FocusIn:
                 QTimer.singleShot(0, self._edit, self._edit.selectAll)
             elif event.reason() is not Qt.FocusReason.PopupFocusReason:
@@ -153,8 +154,18 @@ class MachinePicker(QWidget):
             self._found[f"{line} ({row.id})" if line in self._found else line] = row.id
         self._lines.setStringList(list(self._found))
 
+    def _take_typed(self) -> None:
+        """Enter takes the line of the list that was walked to, or the best match of the words."""
+        line = self._edit.text()
+        if line in self._found:
+            self._take_found(line)
+        elif self._found and self.box.findText(line) < 0:
+            self._take_found(next(iter(self._found)))
+
     def _take_found(self, line: str) -> None:
-        self._document.set_machine(catalogue.machine(self._found[line]))
+        if line in self._found:
+            self._document.set_machine(catalogue.machine(self._found[line]))
+            self._found = {}
         self.show_machine()
 
     def _take(self, index: int) -> None:

@@ -120,8 +120,9 @@ class WhatIfSection(QWidget):
             doubling_stops(_FIRST_CONTEXT, trained or _UNTRAINED), 1, _LAST_CONTEXT
         )
         self._offer((as_it_is(model),))
-        # Sizing every recipe takes longer than a frame: the model is shown first.
-        QTimer.singleShot(0, self, self._load_recipes)
+        # Sizing every recipe takes longer than a frame: the model is painted first. A timer of
+        # 0 ms would be a posted event, and those come before the paint.
+        QTimer.singleShot(1, self, self._load_recipes)
 
     def _load_recipes(self) -> None:
         plan = self._document.plan

@@ -1,0 +1,160 @@
+"""Sizes that add up on the screen, the machine typed by hand, the recipes in order."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from core.gguf import open_file
+from core.machine.machine import DeviceKind, Machine
+from core.model import model_from
+from core.units import UnitSystem
+from gui.panels.plan.own_machine import OwnMachineDialog
+from gui.panels.plan.recipes import recipes
+from gui.panels.plan.rounding import Scale, scale_for, shares
+from tests.support import plans
+
+GIB = 2**30
+
+
+@given(st.lists(st.integers(0, 2**40), min_size=1, max_size=9), st.sampled_from(UnitSystem))
+def test_rounded_parts_add_up_to_the_rounded_total_and_none_is_off_by_a_whole_step(
+    sizes: list[int], units: UnitSystem
+) -> None:
+    scale = scale_for(max(sizes), units)
+    total = scale.steps(sum(sizes))
+    steps = shares(sizes, total, scale)
+    assert sum(steps) == total
+    for size, step in zip(sizes, steps, strict=True):
+        assert abs(step - size * 100 / scale.bytes) < 1
+
+
+def test_a_card_of_24564_mib_is_shown_in_one_base_with_parts_that_add_up() -> None:
+    # Reported by users: 16.98 GiB of model and 4.5 GiB of cache on such a card.
+    sizes = [round(16.98 * GIB), round(4.5 * GIB)]
+    capacity = 24_564 * 2**20
+    gib = scale_for(capacity, UnitSystem.GIB)
+    assert gib.words(gib.steps(capacity)) == "23.99 GiB"
+    assert [gib.words(s) for s in shares(sizes, gib.steps(sum(sizes)), gib)] == [
+        "16.98 GiB",
+        "4.50 GiB",
+    ]
+    gb = scale_for(capacity, UnitSystem.GB)
+    assert gb.words(gb.steps(capacity)) == "25.76 GB"
+
+
+def test_something_small_is_not_shown_as_nothing() -> None:
+    gib = Scale("GiB", GIB)
+    assert gib.words(gib.steps(990_000), nonzero=True) == "<0.01 GiB"
+    assert gib.words(0) == "0.00 GiB"
+
+
+def test_a_small_machine_is_shown_in_megabytes() -> None:
+    assert scale_for(512 * 2**20, UnitSystem.GIB).unit == "MiB"
+    assert scale_for(512 * 10**6, UnitSystem.GB).unit == "MB"
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot) -> OwnMachineDialog:
+    made = OwnMachineDialog(plans.RTX_3090, UnitSystem.GIB)
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+def accept(qtbot: QtBot, dialog: OwnMachineDialog) -> Machine:
+    with qtbot.waitSignal(dialog.made) as made:
+        QTest.keyClick(dialog.memory, Qt.Key.Key_Return)
+    assert made.args is not None
+    machine = made.args[0]
+    assert isinstance(machine, Machine)
+    return machine
+
+
+def test_it_starts_from_the_machine_that_is_chosen(dialog: OwnMachineDialog) -> None:
+    assert dialog.memory.text() == "24.0 GiB"
+    assert dialog.bandwidth.text() == "936 GB/s"
+    assert dialog.ram.text() == "64.0 GiB"
+    assert dialog.ram_bandwidth.text() == "51.2 GB/s"
+
+
+def test_a_card_and_the_computer_around_it_are_typed(
+    qtbot: QtBot, dialog: OwnMachineDialog
+) -> None:
+    dialog.memory.setText("32 GB")
+    dialog.bandwidth.setText("1792")
+    dialog.ram.setText("96")
+    dialog.ram_bandwidth.setText("")
+    machine = accept(qtbot, dialog)
+    card, host = machine.devices
+    assert card.kind is DeviceKind.GPU
+    assert card.memory.value == 32 * 10**9
+    assert card.bandwidth.value == 1792e9
+    assert host.kind is DeviceKind.HOST
+    assert host.memory.value == 96 * GIB  # a bare number is in the unit on the screen
+    assert host.bandwidth.value is None
+
+
+def test_ram_alone_and_one_memory_for_all_are_one_device(
+    qtbot: QtBot, dialog: OwnMachineDialog
+) -> None:
+    dialog.kind.setCurrentText("RAM only")
+    assert not dialog.ram.isVisible()
+    assert not dialog.backend.isVisible()
+    dialog.memory.setText("16 GiB")
+    dialog.bandwidth.setText("51.2")
+    machine = accept(qtbot, dialog)
+    assert [d.kind for d in machine.devices] == [DeviceKind.HOST]
+    again = OwnMachineDialog(machine, UnitSystem.GIB)
+    qtbot.addWidget(again)
+    again.show()
+    assert again.kind.currentText() == "RAM only"
+    again.kind.setCurrentText("One memory for all")
+    machine = accept(qtbot, again)
+    assert len(machine.devices) == 1
+    assert machine.devices[0].unified
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "word"),
+    [
+        ("memory", "a lot", "a lot"),
+        ("memory", "", "size"),
+        ("memory", "0", "more than nothing"),
+        ("bandwidth", "fast", "fast"),
+        ("ram", "64 parsecs", "64 parsecs"),
+    ],
+)
+def test_nonsense_is_answered_in_place_and_keeps_the_dialog_open(
+    dialog: OwnMachineDialog, field: str, text: str, word: str
+) -> None:
+    made: list[Machine] = []
+    dialog.made.connect(made.append)
+    getattr(dialog, field).setText(text)
+    QTest.keyClick(dialog.memory, Qt.Key.Key_Return)
+    assert made == []
+    assert dialog.isVisible()
+    assert dialog.problem.isVisible()
+    assert word in dialog.problem.text()
+
+
+def test_recipes_run_from_large_to_small_after_the_file_as_it_is() -> None:
+    path = files("resources") / "specimens" / "Llama-3.1-8B-Instruct-Q4_K_M.gguf"
+    model = model_from(open_file(Path(str(path))))
+    made = recipes(model)
+    assert made[0].ftype is None
+    assert made[0].words.startswith("as it is: Q4_K_M, 4.8")
+    names = [recipe.ftype for recipe in made[1:]]
+    # Published sizes of this model: F16 16.07, Q8_0 8.54, Q6_K 6.60, Q4_K_M 4.92, Q2_K 3.18 GB
+    order = [names.index(name) for name in ("F16", "Q8_0", "Q6_K", "Q4_K_M", "Q2_K")]
+    assert order == sorted(order)
+    imatrix = {r.ftype for r in made if "needs an imatrix" in r.words}
+    assert "IQ2_XXS" in imatrix
+    assert "Q4_K_M" not in imatrix
