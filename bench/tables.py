@@ -112,7 +112,7 @@ def main() -> None:
         return lambda table: table.set_filter(text)
 
     def copying(form: TextFormat) -> Callable[[TensorTable], object]:
-        return lambda table: table.copied(table.rows, [0, 1, 4, 5, 6, 7, 8, 9], form)
+        return lambda table: table.copied(table.rows, [0, 1, 2, 5, 6, 7, 8, 9], form)
 
     print(f"{ROWS:,} tensors")
     timed("set the model", lambda table: table.set_model(model), None)
@@ -151,7 +151,7 @@ def main() -> None:
     view.grab()
     view.selectRow(500)
     times = []
-    for column in (0, 4, 6) * ROUNDS:
+    for column in (0, 2, 6) * ROUNDS:
         start = perf_counter()
         table.sort(column, Qt.SortOrder.AscendingOrder)
         view.grab()

@@ -26,7 +26,8 @@ class Column:
     ``name`` is what programs call it (CSV, JSON), ``title`` what the header shows. ``text`` is
     what a cell shows, ``exact`` what CSV and JSON hold, ``keys`` the sort keys of all rows.
     ``number`` columns are aligned right and show the largest first. ``widest`` is the longest text
-    of a column with a width of its own; ``stretch`` columns share the room that is left.
+    of a column with a width of its own; ``stretch`` columns share the room that is left and give
+    way to ``wanted`` ones behind them.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Column:
     tip: Callable[[int], str] | None = None
     widest: str = ""
     stretch: int = 0
+    wanted: bool = False
     elide: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle
 
 

@@ -24,9 +24,9 @@ class TensorColumn(IntEnum):
 
     BYTES = 0
     TYPE = 1
-    BYTES_THEN = 2
-    TYPE_THEN = 3
-    NAME = 4
+    NAME = 2
+    BYTES_THEN = 3
+    TYPE_THEN = 4
     BITS = 5
     SHAPE = 6
     LAYER = 7
@@ -142,6 +142,14 @@ class TensorTable(Sheet):
                 widest=widest["type"],
             ),
             Column(
+                "name",
+                "Name",
+                lambda row: short(tensors[row].name),
+                lambda row: tensors[row].name,
+                names,
+                stretch=1,
+            ),
+            Column(
                 "what_if_bytes",
                 "→ Bytes",
                 lambda row: size(then_bytes[row]),
@@ -151,6 +159,7 @@ class TensorTable(Sheet):
                 help=f"What it would occupy if the file were quantized to {label}",
                 tip=lambda row: units.format_exact_bytes(then_bytes[row]),
                 widest=_WIDEST_SIZE,
+                wanted=True,
             ),
             Column(
                 "what_if_type",
@@ -160,14 +169,7 @@ class TensorTable(Sheet):
                 lambda: then_types,
                 help=f"The type it would have if the file were quantized to {label}",
                 widest=max(set(then_types), key=len, default=""),
-            ),
-            Column(
-                "name",
-                "Name",
-                lambda row: short(tensors[row].name),
-                lambda row: tensors[row].name,
-                names,
-                stretch=1,
+                wanted=True,
             ),
             Column(
                 "bits_per_weight",

@@ -40,6 +40,10 @@ from gui.tables.sheet import Sheet
 
 Copier: TypeAlias = Callable[[Sequence[int], TextFormat], None]
 
+# A name needs so many letters to be worth a column, and so many to lose its middle: of a shorter
+# one only "blk.0.…weight" would be left.
+_LEAST_LETTERS = 14
+_MIDDLE_LETTERS = 24
 # A selection of more rows than this is dropped when the rows are sorted or filtered.
 _KEPT_ROWS = 1000
 
@@ -183,7 +187,7 @@ class SheetView(QTableView):
     def share_room(self) -> None:
         """Give every column the width of its widest text, and what is left to the stretching ones.
 
-        Where not all fit, those up to the last stretching column do, and one scrolls to the rest.
+        Where not all fit, one scrolls to those behind the last stretching column.
         """
         columns = self._sheet.columns
         visible = self.visible_columns()
@@ -196,12 +200,16 @@ class SheetView(QTableView):
             title = metrics.horizontalAdvance(columns[c].title) + arrow
             widths[c] = max(title, metrics.horizontalAdvance(columns[c].widest)) + margin
         if stretching:
-            least = 14 * metrics.averageCharWidth() * len(stretching)
+            # Everything in sight, or at least what is wanted, or what stands before the names.
+            least = _LEAST_LETTERS * metrics.averageCharWidth() * len(stretching)
             fixed = [c for c in visible if c not in stretching]
-            room = self.viewport().width() - sum(widths[c] for c in fixed)
-            if room < least:
-                near = [c for c in fixed if c < stretching[-1]]
-                room = max(least, self.viewport().width() - sum(widths[c] for c in near))
+            near = [c for c in fixed if c < stretching[-1]]
+            wanted = [c for c in fixed if c < stretching[-1] or columns[c].wanted]
+            for shown in (fixed, wanted, near):
+                room = self.viewport().width() - sum(widths[c] for c in shown)
+                if room >= least:
+                    break
+            room = max(least, room)
             parts = sum(columns[c].stretch for c in stretching)
             for c in stretching:
                 widths[c] = room * columns[c].stretch // parts
@@ -347,5 +355,9 @@ class _Delegate(QStyledItemDelegate):
     ) -> None:
         """Called for every cell that is painted."""
         super().initStyleOption(option, index)
-        option.textElideMode = self._sheet.columns[index.column()].elide
+        elide = self._sheet.columns[index.column()].elide
+        narrow = option.rect.width() < _MIDDLE_LETTERS * option.fontMetrics.averageCharWidth()
+        if elide is Qt.TextElideMode.ElideMiddle and narrow:
+            elide = Qt.TextElideMode.ElideRight
+        option.textElideMode = elide
         option.state &= ~QStyle.StateFlag.State_HasFocus

@@ -229,6 +229,31 @@ def test_numbers_type_and_name_stand_beside_the_scroll_bar_and_not_under_it(
         assert 0 < right <= panel.view.viewport().width()
 
 
+@pytest.mark.parametrize(("width", "beside"), [(300, 3), (420, 5), (1200, 5)])
+def test_what_a_tensor_would_be_stands_beside_its_name_where_there_is_room(
+    qtbot: QtBot, width: int, beside: int
+) -> None:
+    specs = SPECS[:3] * 50
+    tried = weights_of([spec._replace(type="Q8_0") for spec in specs], "Q8_0")
+    panel = TensorsPanel(document_of(model_of(specs), {"Q8_0": tried}))
+    qtbot.addWidget(panel)
+    panel.resize(width, 600)
+    panel.show()
+    panel._document.choose(requantize="Q8_0")
+    qtbot.waitUntil(lambda: panel.view.verticalScrollBar().isVisible())
+    header = panel.view.horizontalHeader()
+    order = (
+        TensorColumn.BYTES,
+        TensorColumn.TYPE,
+        TensorColumn.NAME,
+        TensorColumn.BYTES_THEN,
+        TensorColumn.TYPE_THEN,
+    )
+    for column in order[:beside]:
+        right = header.sectionViewportPosition(column) + header.sectionSize(column)
+        assert 0 < right <= panel.view.viewport().width()
+
+
 def test_a_wide_panel_shows_every_column_without_scrolling(
     panel: TensorsPanel, qtbot: QtBot
 ) -> None:
