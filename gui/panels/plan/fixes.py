@@ -42,13 +42,18 @@ def fits(plan: Plan) -> bool:
     return plan.verdict in (Verdict.FITS, Verdict.TIGHT)
 
 
-def find_fixes(plan: Plan, what_if: WhatIf) -> list[Fix]:
-    """Single changes that make it fit, each one tried. Empty where the plan fits or its verdict
-    is not known."""
+def find_fixes(plan: Plan, what_if: WhatIf) -> Iterator[Fix | None]:
+    """Single changes that make it fit, each one tried. Nothing where the plan fits or its verdict
+    is not known.
+
+    None is yielded between two kinds of change: the search takes longer than a frame, so that is
+    where somebody else may have a turn.
+    """
     if plan.verdict is not Verdict.DOES_NOT_FIT:
-        return []
-    ways = (_context, _cache, _quantization, _layers, _experts)
-    return [fix for way in ways for fix in way(plan, what_if)]
+        return
+    for way in (_context, _cache, _quantization, _layers, _experts):
+        yield from way(plan, what_if)
+        yield None
 
 
 def largest(low: int, high: int, good: Callable[[int], bool]) -> int | None:
@@ -123,7 +128,8 @@ def _layers(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
     if layers is not None:
         changed = what_if(gpu_layers=layers)
         if fits(changed):
-            yield Fix(f"{layers} layers on the GPU", {"gpu_layers": layers}, changed)
+            words = f"{layers} layers on the GPU" if layers else "no layer on the GPU"
+            yield Fix(words, {"gpu_layers": layers}, changed)
 
 
 def _experts(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
@@ -154,8 +160,9 @@ class FixRow(Wrap):
         self.lead = Text("It would fit with", Style.MUTED, parent=self)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(_AFTER_MS)
         self._timer.timeout.connect(self._find)
+        self._search: Iterator[Fix | None] = iter(())
+        self._found: list[Fix] = []
         self.hide()
 
     def show_plan(self, plan: Plan) -> None:
@@ -169,17 +176,25 @@ class FixRow(Wrap):
             return
         for button in self.buttons:
             button.setEnabled(False)
-        self._timer.start()
+        self._search = find_fixes(plan, self._document.what_if)
+        self._found = []
+        self._timer.start(_AFTER_MS)
 
     def _find(self) -> None:
-        if self._plan is None:
-            return
-        found = find_fixes(self._plan, self._document.what_if)
+        """One kind of change a turn."""
+        for fix in self._search:
+            if fix is None:
+                self._timer.start(0)
+                return
+            self._found.append(fix)
+        self._offer()
+
+    def _offer(self) -> None:
         for button in self.buttons:
             button.hide()
             button.deleteLater()
-        self.buttons = [self._button(fix) for fix in found]
-        words = "It would fit with" if found else "No single choice below makes it fit."
+        self.buttons = [self._button(fix) for fix in self._found]
+        words = "It would fit with" if self._found else "No single choice below makes it fit."
         self.lead.set_text(words)
         self.set_cells([self.lead, *self.buttons])
         self.show()
