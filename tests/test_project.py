@@ -19,7 +19,9 @@ def test_a_folder_that_would_shadow_a_package_has_no_init(folder: str) -> None:
     assert not list((ROOT / folder).rglob("__init__.py"))
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["catalogue", "3090"], ["report", "no-such-file"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["catalogue", "3090"], ["report", "no-such-file"]]
+)
 def test_the_command_line_never_imports_qt_or_the_plots(arguments: list[str]) -> None:
     program = (
         "import sys\n"
