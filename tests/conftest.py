@@ -9,7 +9,6 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["QT_SCALE_FACTOR"] = "1"
 os.environ.pop("QT_QPA_PLATFORMTHEME", None)
 os.environ.pop("QT_STYLE_OVERRIDE", None)
-if Path("/usr/share/fonts/truetype/dejavu").is_dir():
-    os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.conf")
+os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.conf")
 
 from tests.support.real_files import gemma3_270m, smollm2_135m  # noqa: F401 - fixtures
