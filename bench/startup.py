@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from PySide6.QtCore import QEvent, QObject, QTimer
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QGraphicsView, QWidget
 
 BAR = 1.5
@@ -38,9 +38,13 @@ class _Stop(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() is QEvent.Type.Paint and watched is self._widget:
             self._widget.removeEventFilter(self)
-            # A window is painted in one go; the next turn of the loop comes after it.
-            QTimer.singleShot(0, lambda: print(self._word, time.monotonic(), flush=True))
+            # The window is painted in one go; what is posted now comes right after it, before
+            # anything that its children ask for while they are painted.
+            QCoreApplication.postEvent(self, QEvent(QEvent.Type.User))
         return False
+
+    def customEvent(self, event: QEvent) -> None:
+        print(self._word, time.monotonic(), flush=True)
 
 
 def ours(file: str) -> int:
@@ -100,15 +104,20 @@ def _time(folder: str, *arguments: str) -> dict[str, float]:
         "XDG_STATE_HOME": folder,
     }
     start = time.monotonic()
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.startup", *arguments],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        check=True,
-        timeout=120,
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "bench.startup", *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+    except subprocess.SubprocessError as error:
+        for log in Path(folder).rglob("*.log"):
+            print(log.read_text())
+        sys.exit(str(error))
     lines = (line.split() for line in done.stdout.splitlines())
     return {word: float(at) - start for word, at in lines}
 

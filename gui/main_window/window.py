@@ -40,6 +40,8 @@ from gui.workers.runner import Runner
 
 # The window without a stored geometry, in logical pixels.
 _SIZE = (1280, 800)
+# A timer's turn comes after everything that waits to be painted.
+_AFTER_PAINT_MS = 1
 
 
 class MainWindow(QMainWindow):
@@ -333,7 +335,7 @@ class MainWindow(QMainWindow):
         if self.opener.running:
             # The file is what the user waits for; more threads would only slow it down.
             self.opener.ended.connect(
-                lambda: QTimer.singleShot(0, self, self._look_around),
+                lambda: QTimer.singleShot(_AFTER_PAINT_MS, self, self._look_around),
                 Qt.ConnectionType.SingleShotConnection,
             )
         else:
