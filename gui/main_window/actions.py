@@ -11,8 +11,10 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
 from PySide6.QtWidgets import QMainWindow, QMenu, QToolButton
 
+from core.gguf import display
 from core.units import UnitSystem
 from gui.theme import ThemeMode
+from gui.widgets.elided_text import plain_tip
 
 T = TypeVar("T", bound=StrEnum)
 
@@ -78,8 +80,9 @@ class Actions(QObject):
         """Fill "Open recent"; files that are not there any more are greyed."""
         self.recent_menu.clear()
         for path in paths:
-            action = self.recent_menu.addAction(_menu_text(f"{path.name}  ({path.parent.name})"))
-            action.setToolTip(str(path))
+            name = f"{display(path.name)}  ({display(path.parent.name)})"
+            action = self.recent_menu.addAction(_menu_text(name))
+            action.setToolTip(plain_tip(display(str(path))))
             action.setEnabled(path not in missing)
             action.triggered.connect(lambda _=False, p=path: self.file_chosen.emit(p))
         self.recent_menu.setEnabled(bool(paths))

@@ -20,6 +20,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+from core import report
+from core.gguf import display
 from core.model.model import Model
 from core.problems import Problem, Severity
 from core.units import UnitSystem, format_bytes
@@ -34,6 +36,7 @@ from gui.panels.loading_strip import LoadingStrip
 from gui.panels.model_page import ModelPage
 from gui.panels.problem_area import ProblemArea
 from gui.panels.welcome import WelcomePanel
+from gui.tables.export import TextFormat, json_text
 from gui.theme import Theme, ThemeMode
 from gui.workers import opening
 from gui.workers.runner import Runner
@@ -93,7 +96,7 @@ class MainWindow(QMainWindow):
         path = Path(name).absolute()
         self._opening = path
         self._fail()
-        self.loading.begin(path.name)
+        self.loading.begin(display(path.name))
         self.opener.start(opening.opening(path))
         if self.document.model is None:
             self.pages.setCurrentWidget(self._blank)
@@ -135,6 +138,19 @@ class MainWindow(QMainWindow):
         self.loading.end()
         self.commands.cancel.setEnabled(False)
         self._show_page()
+
+    def copy_report(self, form: TextFormat) -> None:
+        """Put the plan on the clipboard."""
+        plan = self.document.plan
+        if plan is None:
+            return
+        if form is TextFormat.JSON:
+            text = json_text(report.as_json(plan)) + "\n"
+        else:
+            # Columns stay columns wherever Markdown is shown.
+            text = f"```\n{report.text(plan, self.document.units)}```\n"
+        QGuiApplication.clipboard().setText(text)
+        self._say(f"The report is on the clipboard, as {form.value}.")
 
     # What is shown.
 
@@ -294,6 +310,8 @@ class MainWindow(QMainWindow):
             (a.close_model, lambda: self.document.set_model(None)),
             (a.quit, self.close),
             (a.reset, self.document.reset),
+            (a.copy_markdown, lambda: self.copy_report(TextFormat.MARKDOWN)),
+            (a.copy_json, lambda: self.copy_report(TextFormat.JSON)),
             (a.filter, self.page.show_filter),
             (a.overview, lambda: self.page.show_panel(self.page.overview)),
             (a.tensors, lambda: self.page.show_panel(self.page.tensors)),

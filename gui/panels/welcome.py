@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.gguf import display
 from core.provenance import Unit, format_value
 from gui import theme
 from gui.document import Document
@@ -89,8 +90,8 @@ class WelcomePanel(QScrollArea):
         for card in self._recent.cards:
             gone = card.path in missing
             card.setEnabled(not gone)
-            folder = str(card.path.parent)
-            card.set_words(card.path.name, f"not found in {folder}" if gone else folder)
+            folder = display(str(card.path.parent))
+            card.set_words(display(card.path.name), f"not found in {folder}" if gone else folder)
 
     def set_specimens(self, paths: Sequence[Path]) -> None:
         """Show the specimens, by file name until `set_summaries` says more."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
@@ -9,6 +11,11 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from gui.widgets.text import Style, Text
 
 _SHORTEST = 8  # characters
+
+
+def plain_tip(text: str) -> str:
+    """A tooltip that shows a text as it is; Qt would take a file named "<b>" for markup."""
+    return f"<span>{escape(text).replace(chr(10), '<br>')}</span>"
 
 
 class ElidedText(Text):
@@ -41,7 +48,7 @@ class ElidedText(Text):
         """The whole text as tooltip, where it is not all on the screen."""
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
             if self.elided:
-                QToolTip.showText(event.globalPos(), self.text(), self)
+                QToolTip.showText(event.globalPos(), plain_tip(self.text()), self)
             return True
         return super().event(event)
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from gui import theme
+from gui.widgets.elided_text import plain_tip
 from gui.widgets.text import Style
 
 _CARD = 32  # characters
@@ -76,4 +77,4 @@ class FileCard(QAbstractButton):
     def _describe(self) -> None:
         self.setAccessibleName(self._title)
         self.setAccessibleDescription(self._more)
-        self.setToolTip(f"{self._title}\n{self._more}")
+        self.setToolTip(plain_tip(f"{self._title}\n{self._more}"))

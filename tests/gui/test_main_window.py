@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -436,6 +437,34 @@ def test_undo_and_reset_work_from_the_keyboard(
     assert window.document.choice.context == 1024
     QTest.keyClick(window, Qt.Key.Key_0, control)
     assert window.document.choice.context is None
+
+
+def test_the_report_can_be_copied_as_markdown_and_as_json(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    assert not window.commands.copy_markdown.isEnabled()
+    open_and_wait(qtbot, window, make_file())
+    modifiers = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+    QTest.keyClick(window, Qt.Key.Key_C, modifiers)
+    text = QGuiApplication.clipboard().text()
+    assert text.startswith("```\n") and text.endswith("```\n")
+    assert "Small Llama" in text
+    window.commands.copy_json.trigger()
+    values = json.loads(QGuiApplication.clipboard().text())
+    assert values["schema"] == 1
+    assert values["model"]["name"] == "Small Llama"
+    # 2 x 256 x 1000 + 2 x 256 x 256 weights, 34 bytes for each block of 32 in Q8_0.
+    assert values["model"]["parameters"] == 643_072
+    assert values["weights"]["bytes"] == 643_072 // 32 * 34
+
+
+def test_a_file_name_is_never_taken_for_markup(window: MainWindow) -> None:
+    path = Path("/models/<b>bold & so.gguf")
+    window.settings = window.settings.with_recent(str(path))
+    window._show_recent()
+    action = window.commands.recent_menu.actions()[0]
+    assert "&lt;b&gt;bold &amp; so.gguf" in action.toolTip()
+    assert action.text().replace("&&", "&") == "<b>bold & so.gguf  (models)"
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 600)])
