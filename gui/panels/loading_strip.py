@@ -31,6 +31,7 @@ class LoadingStrip(QWidget):
         cancel.setToolTip("Keep what is shown (Esc)")
         cancel.clicked.connect(self.cancelled)
         row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._name, 1)
         row.addWidget(self._done)
         row.addWidget(self._bar, 1)
