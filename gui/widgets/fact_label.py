@@ -60,6 +60,7 @@ class FactLabel(QAbstractButton):
         self._align = align | Qt.AlignmentFlag.AlignVCenter
         self._number: Number[int] | Number[float] | None = None
         self._units = UnitSystem.GIB
+        self._text: str | None = None
         self._shown = ""
         self._hint = QSize()
         self._follow_font()
@@ -91,6 +92,9 @@ class FactLabel(QAbstractButton):
 
         None clears the label. Nothing happens where the same is shown already.
         """
+        if number is self._number and units is self._units and text == self._text:
+            return
+        self._text = text
         shown = text
         if shown is None:
             shown = "" if number is None else format_value(number.value, number.unit, units)

@@ -83,7 +83,7 @@ class PlotCanvas:
             axis.setPen(_pen(c.line))
             axis.setTextPen(_pen(c.muted))
         self._grid.setPen(_pen(c.line))
-        self._solid.setPen(_pen(c.accent))
+        self._solid.setPen(_pen(c.accent, width=2))
         self._dashed.setPen(_pen(c.muted, Qt.PenStyle.DashLine))
         self._stem.setPen(_pen(c.muted, Qt.PenStyle.DotLine))
         self._marker.setPen(_pen(c.window))
@@ -129,9 +129,8 @@ class PlotCanvas:
         self._bottom.setTicks([[(depth, format_tokens(depth)) for depth in depths]])
 
 
-def _pen(color: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> Any:
-    # One pixel wide: wider lines cost several times as much to paint.
-    return pg.mkPen(color, width=1, style=style)
+def _pen(color: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine, width: int = 1) -> Any:
+    return pg.mkPen(color, width=width, style=style)
 
 
 def _draw(item: Any, points: Sequence[DepthPoint]) -> None:

@@ -77,8 +77,10 @@ class StopSlider(QSlider):
         c = theme.colors()
         painter.setPen(QColor(c.muted if self.isEnabled() else c.line))
         foot = self.height() - 1
-        for stop in self._stops[:: -(-len(self._stops) // _MOST_TICKS)]:
-            x = self.x_of(stop)
+        length = self._handle()
+        span, last = self.width() - length, max(len(self._stops) - 1, 1)
+        for stop in range(0, len(self._stops), -(-len(self._stops) // _MOST_TICKS)):
+            x = length // 2 + span * stop // last
             painter.drawLine(x, foot - _TICK, x, foot)
         painter.drawComplexControl(QStyle.ComplexControl.CC_Slider, option)
 

@@ -207,8 +207,8 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
             d,
             (Part(PartKind.OTHERS, d.used),),
             d.used,
-            bytes_number((d.memory.value or 0) - (d.used.value or 0)),
-            Verdict.FITS,
+            bytes_number(None if d.memory.value is None else d.memory.value - (d.used.value or 0)),
+            Verdict.UNKNOWN if d.memory.value is None else Verdict.FITS,
         )
         for d in machine.devices[1:]
     )

@@ -14,7 +14,7 @@ from core.provenance import Number
 from core.units import UnitSystem, format_bytes
 from gui import theme
 from gui.panels.plan.bandwidth import BandwidthLabel
-from gui.panels.plan.rounding import Scale, scale_for, shares
+from gui.panels.plan.rounding import scale_for, shares
 from gui.widgets.budget_bar import BudgetBar, rest
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.live_text import LiveText
@@ -74,7 +74,10 @@ class MemorySection(QWidget):
         devices = told_apart(plan)
         several = len(devices) > 1
         decides = deciding(plan, devices)
-        self.headline.show_device(decides, units, f"on {decides.device.name}" if several else "")
+        scaled = [_Scaled(device, units) for device in devices]
+        self.headline.show_device(
+            scaled[devices.index(decides)], f"on {decides.device.name}" if several else ""
+        )
         self.verdict.set_verdict(plan.verdict)
         self.reason.set_text(reason(plan, devices, units))
         while len(self.devices) > len(devices):
@@ -85,8 +88,8 @@ class MemorySection(QWidget):
         while len(self.devices) < len(devices):
             self.devices.append(DeviceBlock())
             self._blocks.addWidget(self.devices[-1])
-        for block, device in zip(self.devices, devices, strict=True):
-            block.show_device(device, units, named=several)
+        for block, device in zip(self.devices, scaled, strict=True):
+            block.show_device(device, named=several)
 
 
 class DeviceBlock(QWidget):
@@ -115,27 +118,24 @@ class DeviceBlock(QWidget):
         column.addWidget(self.bar)
         column.addWidget(self._legend)
 
-    def show_device(self, plan: DevicePlan, units: UnitSystem, *, named: bool) -> None:
+    def show_device(self, scaled: _Scaled, *, named: bool) -> None:
         """Show this device; ``named`` where it is not the only one."""
+        plan, units = scaled.plan, scaled.units
         self._title.setVisible(named)
         if named:
             self._name.set_text(plan.device.name)
-            self._amount.show_device(plan, units, "")
+            self._amount.show_device(scaled, "")
             self._bandwidth.show_device(plan.device, units)
             self._verdict.set_verdict(plan.verdict)
         self.bar.set_plan(plan, units)
         # What is nothing is not listed; what is not known is.
         parts = [part for part in plan.parts if part.bytes.value != 0]
-        scale, steps = _steps(plan, units)
         shown = []
         for part in parts:
             entry = self.entries[part.kind]
-            entry.show_size(
-                part.bytes, units, _words(part.bytes.value, steps.get(part.kind), scale)
-            )
+            entry.show_size(part.bytes, units, scaled.words(part.bytes.value, part.kind))
             shown.append(entry)
-        free = plan.free
-        self.free.show_size(free, units, _words(free.value, steps.get(None), scale))
+        self.free.show_size(plan.free, units, scaled.words(plan.free.value, None))
         shown.append(self.free)
         # Where nothing of the model lies, the title has said it all.
         self._legend.setVisible(not named or any(p.kind is not PartKind.OTHERS for p in parts))
@@ -217,33 +217,41 @@ class _Amount(QWidget):
         for widget in (self.total, self._of, self.capacity, self._after):
             row.addWidget(widget)
 
-    def show_device(self, plan: DevicePlan, units: UnitSystem, after: str) -> None:
-        scale, _ = _steps(plan, units)
-        for fact, number in ((self.total, plan.total), (self.capacity, plan.device.memory)):
-            known = None if number.value is None else scale.steps(number.value)
-            fact.set_number(number, units, _words(number.value, known, scale))
+    def show_device(self, scaled: _Scaled, after: str) -> None:
+        total, capacity = scaled.plan.total, scaled.plan.device.memory
+        self.total.set_number(total, scaled.units, scaled.whole(total.value))
+        self.capacity.set_number(capacity, scaled.units, scaled.whole(capacity.value))
         self._after.set_text(after)
 
 
-def _steps(plan: DevicePlan, units: UnitSystem) -> tuple[Scale, dict[PartKind | None, int]]:
-    """All sizes of a device in one scale; key None is what is free. Their sum is the total shown,
-    and the total with what is free the capacity shown."""
-    known = {part.kind: part.bytes.value for part in plan.parts if part.bytes.value is not None}
-    capacity, total = plan.device.memory.value, plan.total.value
-    scale = scale_for(max(capacity or 0, sum(known.values())), units)
-    whole = scale.steps(sum(known.values()) if total is None else total)
-    steps: dict[PartKind | None, int] = dict(
-        zip(known, shares(list(known.values()), whole, scale), strict=True)
-    )
-    if capacity is not None and total is not None:
-        steps[None] = scale.steps(capacity) - whole
-    return scale, steps
+class _Scaled:
+    """A device's sizes in one unit. The parts shown add up to the total shown, and that with what
+    is free to the capacity shown."""
 
+    def __init__(self, plan: DevicePlan, units: UnitSystem) -> None:
+        self.plan = plan
+        self.units = units
+        known = {p.kind: p.bytes.value for p in plan.parts if p.bytes.value is not None}
+        capacity, total = plan.device.memory.value, plan.total.value
+        sum_of_known = sum(known.values())
+        self._scale = scale_for(max(capacity or 0, sum_of_known), units)
+        whole = self._scale.steps(sum_of_known if total is None else total)
+        rounded = shares(list(known.values()), whole, self._scale)
+        self._steps: dict[PartKind | None, int] = dict(zip(known, rounded, strict=True))
+        if capacity is not None and total is not None:
+            self._steps[None] = self._scale.steps(capacity) - whole
 
-def _words(size: int | None, steps: int | None, scale: Scale) -> str:
-    if size is None or steps is None:
-        return "unknown"
-    return scale.words(abs(steps), nonzero=size != 0)
+    def words(self, size: int | None, kind: PartKind | None) -> str:
+        """One part, or for None what is free or too much."""
+        if size is None:
+            return "unknown"
+        return self._scale.words(abs(self._steps[kind]), nonzero=size != 0)
+
+    def whole(self, size: int | None) -> str:
+        """A total or a capacity."""
+        if size is None:
+            return "unknown"
+        return self._scale.words(self._scale.steps(size), nonzero=size != 0)
 
 
 def reason(plan: Plan, devices: Sequence[DevicePlan], units: UnitSystem) -> str:
