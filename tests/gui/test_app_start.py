@@ -170,6 +170,37 @@ def test_a_signal_closes_the_window_in_order(number: signal.Signals, tmp_path: P
     assert (tmp_path / "state" / "weighbridge" / "weighbridge.log").is_file()
 
 
+def test_a_read_that_hangs_does_not_keep_the_program_from_ending(tmp_path: Path) -> None:
+    program = (
+        "import sys, time\n"
+        "from PySide6.QtCore import QTimer\n"
+        "from PySide6.QtWidgets import QApplication\n"
+        "from gui import app\n"
+        "from gui.workers import opening\n"
+        "opening.opening = lambda path: lambda handle: time.sleep(3600)\n"
+        "loop = QApplication.exec\n"
+        "def watched():\n"
+        "    QTimer.singleShot(100, QApplication.closeAllWindows)\n"
+        "    return loop()\n"
+        "QApplication.exec = staticmethod(watched)\n"
+        "sys.exit(app.run(['/a/dead/network/disk.gguf']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=environment(
+            QT_QPA_PLATFORM="offscreen",
+            XDG_CONFIG_HOME=str(tmp_path),
+            XDG_STATE_HOME=str(tmp_path),
+        ),
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
 @linux
 def test_the_window_opens_on_a_real_x_server(tmp_path: Path) -> None:
     server = shutil.which("Xvfb")
