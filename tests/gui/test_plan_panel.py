@@ -402,7 +402,7 @@ def test_problems_of_the_plan_are_put_in_words(
     qtbot.addWidget(panel)
     document.set_model(plans.model())
     text = "Warning: IQ2_XS needs an importance matrix. Make one first."
-    assert panel.what_if.notes.text() == text
+    assert [line.text.shown for line in panel.what_if.notes.lines] == [text]
     assert not panel.what_if.notes.isHidden()
 
 

@@ -23,10 +23,11 @@ def as_it_is(model: Model) -> Recipe:
 
 
 def recipes(model: Model) -> tuple[Recipe, ...]:
-    """The file as it is, then every recipe that can be made of it, from large to small."""
+    """The file as it is, then every recipe that can be made of it, from large to small. "imatrix"
+    marks those that are made with an importance matrix only."""
     made = [as_it_is(model)]
     for size in recipe_sizes(model):
-        needs = ", needs an imatrix" if size.needs_imatrix else ""
+        needs = ", imatrix" if size.needs_imatrix else ""
         made.append(Recipe(size.ftype, f"{size.ftype}{_bits(size.bytes, model)}{needs}"))
     return tuple(made)
 

@@ -23,10 +23,10 @@ from core.plan.plan import Plan
 from core.units import format_tokens
 from gui.document import Document
 from gui.panels.plan.recipes import Recipe, as_it_is, recipes
+from gui.widgets.note_lines import NoteLines
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.slider_field import SliderField, WordField
 from gui.widgets.stop_slider import doubling_stops
-from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
 _FIRST_CONTEXT = 512
@@ -65,7 +65,7 @@ class WhatIfSection(QWidget):
         self.slots.valueChanged.connect(lambda n: choose(slots=n))
         self.flash = _combo("Flash attention", tuple(FlashAttention))
         self.flash.textActivated.connect(lambda word: choose(flash_attention=FlashAttention(word)))
-        self.notes = Text(style=Style.MUTED, wrap=True)
+        self.notes = NoteLines()
         for field in (self.context, self.quantization, self.layers, self.experts):
             field.pressed.connect(document.begin_step)
             field.released.connect(document.end_step)
@@ -93,12 +93,7 @@ class WhatIfSection(QWidget):
             self.slots.setValue(settings.slots)
             self.slots.blockSignals(False)
         self._show_offload(plan)
-        words = "\n".join(
-            " ".join(w for w in (f"{p.severity.capitalize()}: {p.message}", p.advice) if w)
-            for p in plan.problems
-        )
-        self.notes.set_text(words)
-        self.notes.setVisible(bool(words))
+        self.notes.set_problems(plan.problems)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The boxes beside the sliders are equally wide, and give way in a narrow window."""
