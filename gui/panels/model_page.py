@@ -41,6 +41,7 @@ class ModelPage(QWidget):
         ):
             self.tabs.addTab(panel, name)
         self.plan_area = QScrollArea()
+        self.plan_area.setAccessibleName("Plan")
         self.plan_area.setFrameShape(QFrame.Shape.NoFrame)
         self.plan_area.setWidgetResizable(True)
         self.plan_area.setWidget(self.plan)

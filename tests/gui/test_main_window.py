@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QGuiApplication
+from PySide6.QtGui import QAccessible, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.machine.machine import Machine
@@ -516,13 +516,29 @@ def test_the_window_may_be_as_small_as_800_by_600(
         assert window.minimumSizeHint().height() <= 600
 
 
-def test_everything_that_can_be_used_has_a_name_for_a_screen_reader(
-    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+@pytest.mark.parametrize("size", [(1280, 800), (800, 600)])
+def test_everything_that_takes_the_keyboard_has_a_name_for_a_screen_reader(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile, size: tuple[int, int]
 ) -> None:
+    window.resize(*size)
+    nameless = unnamed(window)
     open_and_wait(qtbot, window, make_file())
-    nameless = [
-        f"{type(w).__name__} in {type(w.parent()).__name__}"
-        for w in window.findChildren(QAbstractButton)
-        if w.isVisible() and not (w.accessibleName() or w.text() or w.toolTip())
-    ]
+    for tab in range(window.page.tabs.count()):
+        window.page.tabs.setCurrentIndex(tab)
+        qtbot.wait(10)
+        nameless += unnamed(window)
     assert nameless == []
+
+
+def unnamed(window: MainWindow) -> list[str]:
+    """What can have the focus, is visible, and has no accessible name."""
+    found = []
+    for widget in window.findChildren(QWidget):
+        if widget.focusPolicy() is Qt.FocusPolicy.NoFocus or not widget.isVisible():
+            continue
+        if widget.focusProxy() is not None:
+            continue
+        interface = QAccessible.queryAccessibleInterface(widget)
+        if interface is None or not interface.text(QAccessible.Text.Name):
+            found.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
+    return found
