@@ -16,8 +16,11 @@ from core.provenance import Number, Rank, Source, Unit
 from gui.theme import DARK, LIGHT, Theme, ThemeMode
 from gui.widgets.banner import Banner, BannerStack, details
 from gui.widgets.fact_label import FactLabel
+from gui.widgets.live_text import LiveText
 from gui.widgets.mark_label import MarkLabel
+from gui.widgets.note_lines import NoteLines
 from gui.widgets.share_bars import ShareBars, ShareRow
+from gui.widgets.text import Style
 from gui.widgets.wrap import Wrap
 
 SOURCE = Source(Rank.DERIVED, "file header")
@@ -240,3 +243,57 @@ def test_the_last_cell_can_stand_at_the_right_edge(qtbot: QtBot) -> None:
     wrap = Wrap(last_right=True)
     _, verdict = wrapped(qtbot, wrap, ["23.1 of 24.0 GiB", "fits"], 400)
     assert verdict.geometry().right() == 399
+
+
+class CountingText(LiveText):
+    """Counts how often it asks to be laid out again."""
+
+    asked = 0
+
+    def updateGeometry(self) -> None:
+        self.asked += 1
+        super().updateGeometry()
+
+
+@pytest.mark.parametrize("wrap", [False, True])
+def test_text_that_changes_live_asks_for_room_only_when_it_needs_other_room(
+    qtbot: QtBot, wrap: bool
+) -> None:
+    text = CountingText(wrap=wrap)
+    qtbot.addWidget(text)
+    text.resize(300, 40)
+    text.set_text("1.10 GiB too much")
+    before = text.asked
+    text.set_text("1.23 GiB too much")
+    assert text.asked == before
+    text.set_text("only a little is free on a device with a name that is far too long for one line")
+    assert text.asked > before
+
+
+def test_live_text_is_heard_and_breaks_its_lines(qtbot: QtBot) -> None:
+    text = LiveText(Style.MUTED, wrap=True)
+    qtbot.addWidget(text)
+    text.set_text("one two three four five six seven eight nine ten")
+    assert text.heightForWidth(80) > text.heightForWidth(2000)
+    assert text.minimumSizeHint().width() == 0
+    spoken = QAccessible.queryAccessibleInterface(text)
+    assert spoken.role() is QAccessible.Role.StaticText
+    assert spoken.text(QAccessible.Text.Name).startswith("one two")
+
+
+def test_notes_say_severity_message_and_advice_each_once(qtbot: QtBot) -> None:
+    notes = NoteLines()
+    qtbot.addWidget(notes)
+    assert notes.isHidden()
+    notes.set_problems([TRUNCATED, NOTE, NOTE])
+    assert not notes.isHidden()
+    assert [line.text.shown for line in notes.lines] == [
+        "Error: The file ends inside blk.3.ffn_up.weight. Download it again.",
+        "Note: Worth knowing.",
+    ]
+    notes.set_problems([LABEL])
+    assert [line.text.shown for line in notes.lines] == [
+        "Warning: The label does not say what is inside."
+    ]
+    notes.set_problems([])
+    assert notes.isHidden()
