@@ -55,6 +55,7 @@ class ModelPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.header)
         column.addWidget(self.splitter, 1)
+        self._columns = QByteArray()
         self.setFocusProxy(self.tabs.tabBar())
         document.model_changed.connect(self._count)
 
@@ -83,24 +84,29 @@ class ModelPage(QWidget):
             self.tensors.focus_filter()
 
     def splitter_state(self) -> str:
-        """Where the splitter stands, in base64."""
-        return self.splitter.saveState().toBase64().toStdString()
+        """Where the splitter stands where there are two columns, in base64."""
+        state = self._columns if self.narrow else self.splitter.saveState()
+        return state.toBase64().toStdString()
 
     def restore_splitter(self, state: str) -> None:
         """Put the splitter back; nothing happens for an unknown state."""
-        self.splitter.restoreState(QByteArray.fromBase64(state.encode("ascii", "replace")))
+        self._columns = QByteArray.fromBase64(state.encode("ascii", "replace"))
+        if not self.narrow:
+            self.splitter.restoreState(self._columns)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Two columns where there is room for them."""
         super().resizeEvent(event)
         narrow = self.width() < _TWO_COLUMNS * self.fontMetrics().averageCharWidth()
         if narrow and not self.narrow:
+            self._columns = self.splitter.saveState()
             self.tabs.insertTab(0, self.plan_area, "Plan")
             self.tabs.setCurrentIndex(0)
         elif not narrow and self.narrow:
             self.tabs.removeTab(self.tabs.indexOf(self.plan_area))
             self.splitter.addWidget(self.plan_area)
             self.plan_area.show()
+            self.splitter.restoreState(self._columns)
 
     def _count(self) -> None:
         model = self._document.model

@@ -503,6 +503,31 @@ def test_a_narrow_window_makes_the_plan_a_tab_and_a_wide_one_takes_it_back(
         assert window.width() == width
 
 
+def test_the_columns_come_back_after_a_narrow_window_and_at_the_next_start(
+    qtbot: QtBot, make_window: MakeWindow, make_file: MakeFile
+) -> None:
+    first = make_window()
+    first.resize(1280, 700)
+    open_and_wait(qtbot, first, make_file())
+    qtbot.wait(20)
+    first.page.splitter.setSizes([600, 680])
+    sizes = first.page.splitter.sizes()
+    first.resize(700, 600)
+    qtbot.wait(20)
+    assert first.page.narrow
+    first.resize(1280, 700)
+    qtbot.wait(20)
+    assert first.page.splitter.sizes() == sizes
+    first.resize(700, 600)
+    qtbot.wait(20)
+    first.close()
+    second = make_window()
+    second.resize(1280, 700)
+    open_and_wait(qtbot, second, make_file())
+    qtbot.wait(20)
+    assert second.page.splitter.sizes() == sizes
+
+
 def test_the_window_may_be_as_small_as_800_by_600(
     qtbot: QtBot, window: MainWindow, make_file: MakeFile
 ) -> None:
