@@ -524,6 +524,15 @@ def test_measuring_is_offered_for_this_computer_until_it_has_been_measured(
     assert button.isHidden()
 
 
+def test_nothing_is_measured_before_this_computer_has_been_looked_at(qtbot: QtBot) -> None:
+    document = Document(resolve=plans.resolve)
+    panel = PlanPanel(document)
+    qtbot.addWidget(panel)
+    document.set_model(plans.model())
+    assert panel.machine.measure.isHidden()
+    assert panel.memory.verdict.text() == LIGHT.verdict(Verdict.UNKNOWN).word
+
+
 def popup(panel: PlanPanel) -> list[str]:
     model = panel.machine.completer.completionModel()
     return [str(model.data(model.index(row, 0))) for row in range(model.rowCount())]

@@ -122,7 +122,7 @@ class MachinePicker(QWidget):
         self.bandwidth.setVisible(alone)
         host = machine.host
         said = trust(host.bandwidth) if host else ""
-        measurable = machine.id == "this" and host is not None and said != "measured"
+        measurable = machine is here and host is not None and said != "measured"
         self.measure.setVisible(measurable)
         self._side.setVisible(alone or measurable)
         self.measure.setText("Measure again" if said.startswith("measured") else "Measure")

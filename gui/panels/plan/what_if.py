@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -89,9 +89,8 @@ class WhatIfSection(QWidget):
             if combo.currentText() != word:
                 combo.setCurrentText(word)  # `textActivated` is for users only
         if self.slots.value() != settings.slots:
-            self.slots.blockSignals(True)
-            self.slots.setValue(settings.slots)
-            self.slots.blockSignals(False)
+            with QSignalBlocker(self.slots):
+                self.slots.setValue(settings.slots)
         self._show_offload(plan)
         self.notes.set_problems(plan.problems)
 
