@@ -1,4 +1,4 @@
-"""A slider over stops that are not evenly spaced, and the two fields made with it.
+"""A slider over stops that are not evenly spaced, and the line below it that marks one value.
 
 The slider moves from stop to stop. A value between two stops can be shown, and the next arrow key
 goes to the neighbouring stop.
@@ -6,7 +6,7 @@ goes to the neighbouring stop.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRect, QSignalBlocker, QSize, Qt, Signal
@@ -210,8 +210,3 @@ def doubling_stops(first: int, last: int) -> tuple[int, ...]:
         stops.append(stop)
         stop *= 2
     return (*stops, last)
-
-
-def nearest_stop(stops: Sequence[int], value: int) -> int:
-    """The index of the first stop that is not below ``value``; the last one beyond all stops."""
-    return min(bisect_left(stops, value), len(stops) - 1)
