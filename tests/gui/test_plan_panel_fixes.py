@@ -14,6 +14,7 @@ from core.model import model_from, recipe_sizes
 from core.model.model import Model
 from core.plan import resolve
 from core.plan.plan import Verdict
+from core.units import format_rate
 from gui.document import Document
 from gui.panels.plan import PlanPanel
 from gui.panels.plan.fixes import Fix, find_fixes, fits, largest
@@ -187,3 +188,21 @@ def test_a_model_for_which_only_the_ram_is_large_enough_may_leave_the_card(llama
     fix = next(fix for fix in fixes_of(made) if "gpu_layers" in fix.changes)
     assert fits(fix.plan)
     assert fix.plan.speed.ceiling.known
+
+
+@pytest.mark.parametrize("context", [512, 16_384, 65_536])
+def test_the_ceiling_of_an_empty_cache_is_the_start_of_the_curve_whatever_is_reserved(
+    qtbot: QtBot, llama: Model, mixture: Model, context: int
+) -> None:
+    for model, machine in ((llama, card(24)), (mixture, card(8))):
+        made = document(model, machine, context)
+        panel = PlanPanel(made)
+        qtbot.addWidget(panel)
+        made.choose(gpu_layers=20)
+        assert made.plan is not None
+        start = made.plan.speed.curve[0]
+        assert start.depth == 0
+        assert start.tok_s is not None
+        shown = format_rate(start.tok_s).removesuffix(" tok/s")
+        assert panel.speed.at_start.shown == shown
+        assert panel.speed.at_depth.shown == format_rate(made.plan.speed.ceiling.value or 0.0)
