@@ -69,7 +69,7 @@ def format_parts(parts: Sequence[int], unit: str, digits: int = 2) -> list[str]:
     step = _FACTORS[unit.lower()] / 10**digits
     exact = [part / step for part in parts]
     counts = [floor(value) for value in exact]
-    missing = round(sum(exact)) - sum(counts)
+    missing = round(sum(parts) / step) - sum(counts)
     by_loss = sorted(range(len(parts)), key=lambda n: counts[n] - exact[n])
     for n in by_loss[:missing]:
         counts[n] += 1

@@ -2,6 +2,6 @@
 
 from core.plan.memory import margin
 from core.plan.resolve import resolve
-from core.plan.settings import default_context, layer_count
+from core.plan.settings import default_context, layer_count, used_gpus
 
-__all__ = ["default_context", "layer_count", "margin", "resolve"]
+__all__ = ["default_context", "layer_count", "margin", "resolve", "used_gpus"]

@@ -230,7 +230,7 @@ def _add_known(
         )
         parts.append(Part(PartKind.STATE, state))
     compute = sizes.buffers.compute[number]
-    if compute.value:
+    if compute.value != 0:
         parts.append(Part(PartKind.COMPUTE, compute))
     if number == placement.host:
         parts.append(Part(PartKind.OUTPUT, sizes.buffers.output))
@@ -317,7 +317,8 @@ def _totals(
         k, v, state = size.k_bytes, size.v_bytes, size.state_bytes
         cache = k + v
         per_token = bytes_per_token(model.cache, settings.cache_k, settings.cache_v)
-        compute = sum(n.value or 0 for n in sizes.buffers.compute)
+        by_device = sizes.buffers.compute
+        compute = sum(n.value or 0 for n in by_device) if all(n.known for n in by_device) else None
         output = sizes.buffers.output.value
     source = _CACHE if size else _UNKNOWN
     buffer_source = sizes.buffers.output.source if sizes.buffers else _UNKNOWN

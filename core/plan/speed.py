@@ -34,12 +34,12 @@ def speed(
     fixed = reads_by_device(table, placement)
     weights_read = sum(fixed)
     if not facts.known:
-        unknown = Number[int](None, Unit.BYTES, _BYTES_SOURCE, _BYTES_FORMULA, (), _UNKNOWN_CACHE)
         curve = tuple(DepthPoint(d, None, None) for d in _depths(settings))
-        ceiling = Number[float](
-            None, Unit.TOKENS_PER_SECOND, _BYTES_SOURCE, _ONE_DEVICE, (), _UNKNOWN_CACHE
+        return SpeedPlan(
+            Number(None, Unit.BYTES, _BYTES_SOURCE, _BYTES_FORMULA, note=_UNKNOWN_CACHE),
+            Number(None, Unit.TOKENS_PER_SECOND, _BYTES_SOURCE, note=_UNKNOWN_CACHE),
+            curve,
         )
-        return SpeedPlan(unknown, ceiling, curve)
 
     state = state_moved(facts)
     for group in facts.states:

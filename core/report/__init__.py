@@ -1,6 +1,6 @@
 """A plan as text for people and as plain values for programs; both say what the window says."""
 
-from core.report.text import text
-from core.report.values import SCHEMA, as_json, problem_values
+from core.report.text import problem_line, text
+from core.report.values import SCHEMA, Values, all_problems, as_json, refusal
 
-__all__ = ["SCHEMA", "as_json", "problem_values", "text"]
+__all__ = ["SCHEMA", "Values", "all_problems", "as_json", "problem_line", "refusal", "text"]

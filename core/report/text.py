@@ -8,6 +8,7 @@ from core.gguf import display
 from core.plan.plan import DepthPoint, DevicePlan, Plan, Verdict
 from core.problems import Problem, Severity
 from core.provenance import format_value
+from core.report.values import all_problems
 from core.units import (
     UnitSystem,
     format_bandwidth,
@@ -26,19 +27,21 @@ _WORDS = {
     Verdict.DOES_NOT_FIT: "does not fit",
     Verdict.UNKNOWN: "unknown",
 }
-_UNIT = {UnitSystem.GIB: "GiB", UnitSystem.GB: "GB"}
+# Parts of a budget share one unit, in which engines log them as well.
+_UNIT = {UnitSystem.GIB: "MiB", UnitSystem.GB: "MB"}
+_SMALL = 100 * 10**6  # below it, parts of a whole MiB say nothing
 
 
 def text(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
     """The report, lines ended by a line feed; every size in one system of units."""
     lines = _heading(plan, system)
-    problems = (*plan.model.file.problems, *plan.model.problems, *plan.problems)
+    problems = all_problems(plan)
     if plan.model.file.tensors:
         lines += ["", *_formats(plan, system)]
         lines += ["", *_memory(plan, system)]
         lines += ["", *_speed(plan, system)]
     if problems:
-        lines += ["", *(_problem(problem) for problem in problems)]
+        lines += ["", *(problem_line(problem) for problem in problems)]
     return "\n".join(lines) + "\n"
 
 
@@ -105,22 +108,22 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
 
 def _device(device: DevicePlan, system: UnitSystem) -> list[str]:
     unit = _UNIT[system]
+    digits = 0 if (device.total.value or _SMALL) >= _SMALL else 2
     capacity = format_value(device.device.memory.value, device.device.memory.unit, system)
     lines = [f"  {display(device.device.name)} ({device.device.kind.value}), {capacity}"]
     known = [part for part in device.parts if part.bytes.value is not None]
-    shown = format_parts([part.bytes.value or 0 for part in known], unit)
+    shown = format_parts([part.bytes.value or 0 for part in known], unit, digits)
     sizes = dict(zip((part.kind for part in known), shown, strict=True))
     for part in device.parts:
         size = f"{sizes[part.kind]:>12} {unit}" if part.kind in sizes else f"{'unknown':>12}"
         lines.append(f"    {part.kind.value:9}{size}")
     total = device.total.value
     if total is not None:
-        in_unit = format_parts([total], unit)[0]
-        lines.append(f"    {'total':9}{in_unit:>12} {unit}")
+        lines.append(f"    {'total':9}{format_parts([total], unit, digits)[0]:>12} {unit}")
     free = device.free.value
     if free is not None:
         word = "free" if free >= 0 else "too much"
-        lines.append(f"    {word:9}{format_parts([abs(free)], unit)[0]:>12} {unit}")
+        lines.append(f"    {word:9}{format_parts([abs(free)], unit, digits)[0]:>12} {unit}")
     return lines
 
 
@@ -159,7 +162,8 @@ def _points(curve: tuple[DepthPoint, ...]) -> list[str]:
     ]
 
 
-def _problem(problem: Problem) -> str:
+def problem_line(problem: Problem) -> str:
+    """One problem in one line, its severity first."""
     word = "note" if problem.severity is Severity.NOTE else problem.severity.value
     where = f" ({display(problem.where)})" if problem.where else ""
     advice = f" {display(problem.advice)}" if problem.advice else ""

@@ -19,6 +19,7 @@ def as_json(plan: Plan) -> Values:
     """The plan by the names of the command line's JSON, schema 1.
 
     Sizes and counts that are not known are None, never 0; a file without tensors has no figures.
+    ``problems`` are all that there are, those of the file included.
     """
     empty = not plan.model.file.tensors
     weights = plan.weights
@@ -41,11 +42,31 @@ def as_json(plan: Plan) -> Values:
             "ttft_s": None,
         },
         "requantized": _requantized(plan),
-        "problems": [problem_values(p) for p in (*plan.model.problems, *plan.problems)],
+        "problems": [_problem(problem) for problem in all_problems(plan)],
     }
 
 
-def problem_values(problem: Problem) -> Values:
+def all_problems(plan: Plan) -> tuple[Problem, ...]:
+    """Those of the file, of its facts and of the choice; of the file alone where it is empty."""
+    model = plan.model
+    if not model.file.tensors:
+        return model.file.problems
+    return (*model.file.problems, *model.problems, *plan.problems)
+
+
+def refusal(path: str | None, sentence: str) -> Values:
+    """The answer to a request that could not be carried out: nothing but why."""
+    problems = [_problem(Problem("bad-request", sentence))]
+    names = ("model", "formats", "weights", "settings", "memory", "speed", "requantized")
+    return {
+        "schema": SCHEMA,
+        "file": {"paths": [] if path is None else [path], "problems": problems},
+        **dict.fromkeys(names),
+        "problems": problems,
+    }
+
+
+def _problem(problem: Problem) -> Values:
     """One problem; what does not apply is None."""
     return {
         "code": problem.code,
@@ -68,7 +89,7 @@ def _file(file: ModelFile) -> Values:
         "alignment": file.header.alignment if readable else None,
         "kind": file.kind.value,
         "missing": list(file.missing),
-        "problems": [problem_values(problem) for problem in file.problems],
+        "problems": [_problem(problem) for problem in file.problems],
     }
 
 

@@ -10,7 +10,7 @@ from core.machine.machine import Backend
 from core.model.cache_size import CacheSize
 from core.model.model import Model
 from core.plan.buffers.anatomy import Anatomy, dissect
-from core.plan.buffers.compose import gives_embeddings, graph
+from core.plan.buffers.compose import UnmodelledError, gives_embeddings, graph
 from core.plan.buffers.parts import Shape
 from core.plan.buffers.tape import HOST, Program, compile_tape, peaks
 from core.plan.choice import Engine
@@ -69,20 +69,26 @@ def buffer_sizes(
     number = {device: index + 1 for index, device in enumerate(gpus)}
     owners = tuple(number.get(device, HOST) for device in placement.layers[: len(anatomy.layers)])
     key = _Key(shape, owners, number.get(placement.output, HOST))
-    program = _program(model, anatomy, key, len(gpus) + 1)
-    aligned = [HOST_ALIGNMENT] + [alignment(settings.backend)] * len(gpus)
-    found = peaks(program, cells, aligned)
-    by_device = [0] * len(placement.devices)
-    by_device[placement.host] = found[HOST]
-    for device, index in number.items():
-        by_device[device] += found[index]
+    by_device: list[int | None] = [0] * len(placement.devices)
+    note = ERROR_NOTE
+    try:
+        program = _program(model, anatomy, key, len(gpus) + 1)
+    except UnmodelledError:
+        note = _UNMODELLED
+        for device in (placement.host, *number):
+            by_device[device] = None
+    else:
+        aligned = [HOST_ALIGNMENT] + [alignment(settings.backend)] * len(gpus)
+        found = peaks(program, cells, aligned)
+        for device, index in ((placement.host, HOST), *number.items()):
+            by_device[device] = (by_device[device] or 0) + found[index]
     inputs = (
         Input("ubatch", settings.ubatch, Unit.TOKENS),
         Input("rows of logits", shape.outputs),
         Input("flash attention", "on" if settings.flash_attention else "off"),
     )
     return BufferSizes(
-        tuple(Number(n, Unit.BYTES, _SOURCE, _FORMULA, inputs, ERROR_NOTE) for n in by_device),
+        tuple(Number(n, Unit.BYTES, _SOURCE, _FORMULA, inputs, note) for n in by_device),
         _output(anatomy, settings),
     )
 
@@ -102,6 +108,7 @@ def _program(model: Model, anatomy: Anatomy, key: _Key, devices: int) -> Program
 
 
 ERROR_NOTE = ""
+_UNMODELLED = "The tensors and keys of this file make no graph that is known."
 
 
 def _shape(anatomy: Anatomy, settings: Settings, cells: tuple[int, ...], streams: int) -> Shape:

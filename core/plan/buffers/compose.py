@@ -33,6 +33,10 @@ _ENCODERS = names(
 )
 
 
+class UnmodelledError(Exception):
+    """The file describes no graph that is known here."""
+
+
 class ModelGraph(Blocks):
     """The graph of one batch through the layers given."""
 
@@ -104,7 +108,7 @@ class ModelGraph(Blocks):
     def rotation(self, kind: str, heads: set[int], largest: bool) -> Tensor | None:
         """The square matrix that quantized rows are multiplied with: 64, or the largest power of
         two that divides every head."""
-        if kind in ("f32", "f16", "bf16") or any(head % 64 for head in heads):
+        if kind in ("f32", "f16", "bf16") or not all(heads) or any(head % 64 for head in heads):
             return None
         side = 64
         while largest and all(head % (2 * side) == 0 for head in heads):
@@ -228,5 +232,9 @@ def gives_embeddings(anatomy: Anatomy) -> bool:
 def graph(
     anatomy: Anatomy, shape: Shape, layers: list[tuple[LayerAnatomy, int]], output_device: int
 ) -> Tape:
-    """The tape of one batch."""
-    return ModelGraph(anatomy, shape).whole(layers, output_device)
+    """The tape of one batch. Raises UnmodelledError where tensors and keys make no graph."""
+    try:
+        return ModelGraph(anatomy, shape).whole(layers, output_device)
+    except (LookupError, ArithmeticError, AssertionError) as error:
+        # A tensor that the layer's kind needs is not there, or has not the dimensions.
+        raise UnmodelledError(anatomy.architecture) from error

@@ -1,0 +1,192 @@
+"""The machine of a request, and the sub-commands that show machines."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from core.command_line.requests import BadRequestError, Request
+from core.gguf import display
+from core.machine import (
+    Backend,
+    Device,
+    DeviceKind,
+    Machine,
+    as_dict,
+    catalogue,
+    custom,
+    detect,
+    measure_bandwidth,
+    measurement_as_dict,
+    with_host_bandwidth,
+    with_ram,
+)
+from core.machine.machine import nothing_used, unknown_bandwidth, unknown_bytes
+from core.plan import used_gpus
+from core.provenance import Number, Rank, Source, Unit, explain, format_value
+from core.report import Values, problem_line
+from core.units import format_bandwidth
+
+SCHEMA = 1
+_GIVEN = Source(Rank.REPORTED, "the command line")
+_NOT_GIVEN = "Name a machine, or give its figures."
+
+
+def machine_of(request: Request) -> Machine:
+    """The machine that a request names, with the figures that it gives in place of its own.
+
+    Raises BadRequestError where the catalogue does not have it.
+    """
+    figures = request.bandwidth is not None or request.memory is not None
+    if request.machine is None:
+        if figures:
+            return _from_figures(request)
+        machine = this_computer()
+        wants_gpu = request.choice.backend not in (None, Backend.CPU)
+        return _with_unknown_gpu(machine, request) if wants_gpu and not machine.gpus else machine
+    machine = named(request.machine)
+    return _with_figures(machine, request) if figures else machine
+
+
+def named(id: str) -> Machine:
+    """This computer, or a machine of the catalogue."""
+    if id.lower() == "this":
+        return this_computer()
+    try:
+        return _from_catalogue(id.lower())
+    except LookupError as error:
+        raise BadRequestError(str(error.args[0])) from None
+
+
+@cache
+def this_computer() -> Machine:
+    """What this computer has, looked up once."""
+    return detect()
+
+
+@cache
+def _from_catalogue(id: str) -> Machine:
+    return catalogue.machine(id)
+
+
+def _from_figures(request: Request) -> Machine:
+    """One memory and one bandwidth: of a GPU where something is offloaded to one, else of RAM."""
+    choice = request.choice
+    offloads = choice.gpu_layers not in ("all", 0) or choice.cpu_moe > 0
+    gpu = choice.backend not in (None, Backend.CPU) or (choice.backend is None and offloads)
+    backend = Backend(choice.backend) if gpu and choice.backend else Backend.CUDA
+    if request.memory is not None:
+        return custom(request.memory, request.bandwidth, gpu=gpu, backend=backend)
+    assert request.bandwidth is not None
+    machine = custom(1, request.bandwidth, gpu=gpu, backend=backend)
+    device = replace(machine.devices[0], memory=unknown_bytes("the command line", _NOT_GIVEN))
+    name = f"{device.name}, {format_bandwidth(request.bandwidth)}"
+    return replace(machine, name=name, devices=(device, *machine.devices[1:]))
+
+
+def _with_unknown_gpu(machine: Machine, request: Request) -> Machine:
+    """This computer as if it had a GPU of the backend asked for, of which nothing is known."""
+    backend = Backend(request.choice.backend or Backend.CUDA)
+    note = f"This computer has no GPU for {backend.value}. {_NOT_GIVEN}"
+    gpu = Device(
+        name=f"a GPU for {backend.value}",
+        kind=DeviceKind.GPU,
+        backend=backend,
+        memory=unknown_bytes("the command line", note),
+        used=nothing_used(),
+        bandwidth=unknown_bandwidth("the command line", note),
+    )
+    return Machine(
+        "custom", f"{machine.name} with {gpu.name}", (gpu, *machine.devices), machine.problems
+    )
+
+
+def _with_figures(machine: Machine, request: Request) -> Machine:
+    """Given figures replace those of the devices that decide: the GPUs in use, else the RAM."""
+    chosen = used_gpus(machine, request.choice.backend) or (len(machine.devices) - 1,)
+    if request.memory is not None:
+        memory = Number(request.memory, Unit.BYTES, _GIVEN)
+        if machine.host is None or machine.host in [machine.devices[n] for n in chosen]:
+            machine = with_ram(machine, request.memory)
+        else:
+            machine = _replaced(machine, chosen, memory=memory)
+    if request.bandwidth is not None:
+        rate = Number(request.bandwidth, Unit.BYTES_PER_SECOND, _GIVEN)
+        machine = _replaced(machine, chosen, bandwidth=rate)
+    return machine
+
+
+def _replaced(machine: Machine, chosen: tuple[int, ...], **figures: object) -> Machine:
+    devices = tuple(
+        replace(device, **figures) if number in chosen else device  # type: ignore[arg-type]
+        for number, device in enumerate(machine.devices)
+    )
+    return replace(machine, devices=devices)
+
+
+def show_machine(measure: bool) -> tuple[str, Values]:
+    """This computer in words and as plain values; ``measure`` times its memory first."""
+    machine = detect(wake=measure)
+    values: Values = {}
+    words = []
+    if measure:
+        measurement = measure_bandwidth()
+        machine = with_host_bandwidth(machine, measurement.bandwidth)
+        values["measurement"] = measurement_as_dict(measurement)
+        words = ["memory read by the processor:", *_indented(explain(measurement.bandwidth))]
+        words += [f"  in doubt: {reason}" for reason in measurement.reasons]
+    lines = [display(machine.name)]
+    for device in machine.devices:
+        lines.append(f"{display(device.name)} ({device.kind.value}, {device.backend.value})")
+        used = [] if device.used.value is None else [("in use now", device.used)]
+        figures: list[tuple[str, Number[int] | Number[float]]] = [
+            ("memory", device.memory),
+            *used,
+            ("bandwidth", device.bandwidth),
+        ]
+        if device.cores is not None:
+            figures.append(("cores", device.cores))
+        for label, number in figures:
+            value = format_value(number.value, number.unit)
+            date = f", {number.source.date}" if number.source.date else ""
+            source = f"{number.source.rank.value}: {display(number.source.origin)}{date}"
+            note = f" {display(number.note)}" if number.note else ""
+            lines.append(f"  {label:10} {value:>12}  {source}{note and '.'}{note}")
+    lines += words
+    lines += [problem_line(problem) for problem in machine.problems]
+    return "\n".join(lines) + "\n", as_dict(machine) | values
+
+
+def _indented(text: str) -> list[str]:
+    return [f"  {line}" for line in text.splitlines()]
+
+
+def show_catalogue(words: str) -> tuple[str, Values]:
+    """The machines that these words find, as a table and as plain values."""
+    rows = catalogue.search(words)
+    width = max((len(row.id) for row in rows), default=0)
+    lines = [
+        f"{row.id:{width}}  {row.memory_gb:>5} GB  {format_bandwidth(row.bandwidth):>10}  "
+        f"{row.name}\n"
+        for row in rows
+    ]
+    values: Values = {
+        "schema": SCHEMA,
+        "machines": [
+            {
+                "id": row.id,
+                "name": row.name,
+                "vendor": row.vendor,
+                "kind": row.kind.value,
+                "year": row.year,
+                "memory_bytes": row.nominal_bytes,
+                "bandwidth_bytes_per_second": row.bandwidth,
+                "devices": row.devices,
+                "rank": row.provenance.rank.value,
+                "source": row.source,
+                "date": row.provenance.date,
+            }
+            for row in rows
+        ],
+    }
+    return "".join(lines), values

@@ -1,0 +1,165 @@
+"""Which sub-command, with which options; exit statuses 0, 1 (a damaged file) and 2 (wrong use)."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, NoReturn
+
+from core.command_line.output import complain, prepare, say
+
+PROGRAM = "weighbridge"
+_LATER = ("compare", "measure", "calibration")
+
+OpenWindow = Callable[[list[str]], int]
+
+
+def main(argv: Sequence[str], open_window: OpenWindow) -> int:
+    """Run these arguments (without the program's name) and return the exit status.
+
+    ``open_window`` gets the files where no sub-command is named.
+    """
+    prepare()
+    try:
+        return _run(list(argv), open_window)
+    except BrokenPipeError:
+        # Whoever read the output has gone; nothing may be flushed into it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _run(argv: list[str], open_window: OpenWindow) -> int:
+    command = argv[0] if argv else ""
+    try:
+        if command in _COMMANDS:
+            return _COMMANDS[command](argv[1:])
+        return open_window(_files(argv))
+    except SystemExit as ended:
+        return int(ended.code or 0)
+
+
+class _Parser(argparse.ArgumentParser):
+    """One clear sentence on standard error instead of a usage block."""
+
+    def __init__(self, command: str = "", **options: Any) -> None:
+        super().__init__(prog=f"{PROGRAM} {command}".strip(), allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        complain(f"{self.prog}: {message}; see {self.prog} --help")
+        raise SystemExit(2)
+
+
+def _files(argv: list[str]) -> list[str]:
+    parser = _Parser(
+        usage=(
+            f"{PROGRAM} [FILE ...]\n"
+            f"       {PROGRAM} report FILE [options]\n"
+            f"       {PROGRAM} machine [--json] [--measure]\n"
+            f"       {PROGRAM} catalogue [WORDS]"
+        ),
+        description="Opens the window, with these files. The sub-commands need no screen.",
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a GGUF file")
+    parser.add_argument("--version", action="version", version=_version())
+    if argv and argv[0] in _LATER:
+        parser.error(f"there is no sub-command {argv[0]} in this version")
+    files: list[str] = parser.parse_args(argv).files
+    return files
+
+
+def _version() -> str:
+    try:
+        return f"{PROGRAM} {version(PROGRAM)}"
+    except PackageNotFoundError:
+        return f"{PROGRAM}, not installed"
+
+
+def _report(argv: list[str]) -> int:
+    from core.command_line.reports import report, report_many
+    from core.command_line.requests import BadRequestError
+
+    parser = _Parser(
+        "report",
+        usage=f"{PROGRAM} report FILE [options]",
+        description="What a model costs in memory, and how fast it could write at most.",
+    )
+    add = parser.add_argument
+    add("file", nargs="?", metavar="FILE", help="a GGUF file; any shard stands for all")
+    add("--context", metavar="N", help="tokens reserved (16384, or the trained context if smaller)")
+    add("--depth", metavar="N", help="tokens in the cache for the speed figures (the context)")
+    types = "f32 f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl"
+    add("--cache-k", metavar="TYPE", help=f"{types} (f16)")
+    add("--cache-v", metavar="TYPE", help="the same (f16)")
+    add("--flash-attention", metavar="on|off|auto", help="(auto)")
+    add("--ubatch", metavar="N", help="tokens in one pass of the prompt (512)")
+    add("--batch", metavar="N", help="tokens handed over at once (2048)")
+    add("--slots", metavar="N", help="requests at the same time (the engine's own)")
+    add("--unified-cache", action=argparse.BooleanOptionalAction, help="slots share one cache")
+    add("--swa-full", action="store_true", default=None, help="whole cache for window layers")
+    engines = "llama-server, llama-cli, ollama, lm-studio, ik-llama, vllm"
+    add("--engine", metavar="NAME", help=f"{engines} (llama-server)")
+    add("--requantize", metavar="FTYPE", help="as if quantized to it (Q4_K_M, IQ4_XS, ...)")
+    add("--machine", metavar="ID|this", help="a catalogue id, or this computer (this)")
+    add("--bandwidth", metavar="GB/s", help="of the memory that decides")
+    add("--memory", metavar="GB", help="its size; 24 GiB is understood as well")
+    add("--gpu-layers", metavar="N|all", help="layers on the GPU, the output counted (all)")
+    add("--cpu-moe", metavar="N", help="experts of so many first layers stay in RAM (0)")
+    add("--backend", metavar="NAME", help="cpu, cuda, metal, vulkan, rocm, sycl")
+    add("--json", action="store_true", help="print one JSON object")
+    add(
+        "--requests", metavar="FILE|-", help="answer one JSON object a line, '-' for standard input"
+    )
+    values = vars(parser.parse_args(argv))
+    requests, as_values = values.pop("requests"), values.pop("json")
+    given = {name: value for name, value in values.items() if value is not None}
+    if (requests is None) == ("file" not in given):
+        parser.error("name one file, or a file of --requests")
+    try:
+        if requests is not None:
+            return report_many(requests, given)
+        return report(given, as_values)
+    except BadRequestError as error:
+        parser.error(str(error))
+
+
+def _machine(argv: list[str]) -> int:
+    from core.command_line.machines import show_machine
+
+    parser = _Parser("machine", description="What this computer has.")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--measure", action="store_true", help="time how fast it reads its memory")
+    options = parser.parse_args(argv)
+    words, values = show_machine(options.measure)
+    say(json.dumps(values) if options.json else words)
+    return 0
+
+
+def _catalogue(argv: list[str]) -> int:
+    from core.command_line.machines import show_catalogue
+
+    parser = _Parser("catalogue", description="Machines that can be bought, and their ids.")
+    parser.add_argument("words", nargs="*", metavar="WORDS", help="all of them must be found")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args(argv)
+    words, values = show_catalogue(" ".join(options.words))
+    if options.json:
+        say(json.dumps(values))
+    elif words:
+        say(words)
+    if not values["machines"]:
+        complain(f"{PROGRAM}: the catalogue has nothing like it; try fewer words")
+        return 1
+    return 0
+
+
+_COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "report": _report,
+    "machine": _machine,
+    "catalogue": _catalogue,
+}

@@ -1,0 +1,101 @@
+"""The sub-command `report`: one file in words or JSON, or many requests, one answer a line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from core.command_line.machines import machine_of
+from core.command_line.output import complain, say
+from core.command_line.requests import BadRequestError, Request, request_from, values_of_line
+from core.gguf import display, open_file
+from core.model import model_from
+from core.model.model import Model
+from core.plan import resolve
+from core.plan.plan import Plan
+from core.problems import Problem, Severity
+from core.report import Values, as_json, refusal, text
+
+_MODELS_KEPT = 64
+
+
+@lru_cache(maxsize=_MODELS_KEPT)
+def open_model(path: str) -> Model:
+    """The model in a file, read once for all requests."""
+    return model_from(open_file(Path(path)))
+
+
+def plan_of(request: Request) -> Plan:
+    """The plan that a request asks for. Raises BadRequestError."""
+    return resolve(open_model(request.file), machine_of(request), request.choice)
+
+
+def damage(plan: Plan) -> Problem | None:
+    """Why the file is no sound GGUF; None where it is."""
+    return next(
+        (
+            problem
+            for problem in plan.model.file.problems
+            if problem.severity is Severity.ERROR or problem.missing_bytes
+        ),
+        None,
+    )
+
+
+def report(values: Mapping[str, object], as_values: bool) -> int:
+    """Print the report of one file; 1 where the file is damaged. Raises BadRequestError."""
+    plan = plan_of(request_from(values))
+    say(json.dumps(as_json(plan)) if as_values else text(plan))
+    fault = damage(plan)
+    if fault is None:
+        return 0
+    complain(f"weighbridge: {fault.message} {fault.advice}".rstrip())
+    return 1
+
+
+def answers(
+    lines: Iterator[bytes], defaults: Mapping[str, object]
+) -> Iterator[tuple[Values, bool]]:
+    """Every line's answer, and whether it went well; empty lines have none."""
+    for line in lines:
+        if not line.strip():
+            continue
+        values: Mapping[str, object] = {}
+        try:
+            values = {**defaults, **values_of_line(line)}
+            plan = plan_of(request_from(values))
+        except BadRequestError as error:
+            file = values.get("file")
+            yield refusal(file if isinstance(file, str) else None, str(error)), False
+        else:
+            yield as_json(plan), damage(plan) is None
+
+
+def report_many(source: str, defaults: Mapping[str, object]) -> int:
+    """Answer every line of a file ("-" is standard input); 1 where one could not be answered.
+
+    Raises BadRequestError where the file of requests cannot be read.
+    """
+    try:
+        if source == "-":
+            return _answer_all(iter(sys.stdin.buffer.readline, b""), defaults)
+        with Path(source).open("rb") as file:
+            return _answer_all(file, defaults)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise BadRequestError(f"{display(source)} cannot be read: {error.strerror}") from None
+
+
+def _answer_all(lines: Iterator[bytes], defaults: Mapping[str, object]) -> int:
+    count = failed = 0
+    for values, went_well in answers(lines, defaults):
+        say(json.dumps(values))
+        count += 1
+        failed += not went_well
+    if failed:
+        complain(f"weighbridge: {failed:,} of {count:,} requests have problems")
+    return 1 if failed else 0
