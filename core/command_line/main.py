@@ -125,7 +125,8 @@ def _report(argv: list[str]) -> int:
             return report_many(requests, given)
         return report(given, as_values)
     except BadRequestError as error:
-        parser.error(str(error))
+        complain(f"{parser.prog}: {error}")
+        return 2
 
 
 def _machine(argv: list[str]) -> int:

@@ -17,6 +17,7 @@ from core.plan.choice import Engine
 from core.plan.engines import RULES
 from core.plan.placement import HOST_ALIGNMENT, Placement, alignment
 from core.plan.plan import Settings
+from core.plan.settings import layer_count
 from core.provenance import Input, Number, Rank, Source, Unit
 
 _SOURCE = Source(
@@ -44,6 +45,7 @@ class _Key:
     shape: Shape
     layers: tuple[int, ...]
     output: int
+    pipelined: bool
 
 
 _anatomies: WeakKeyDictionary[Model, Anatomy] = WeakKeyDictionary()
@@ -68,7 +70,9 @@ def buffer_sizes(
         gpus = [device for device in gpus if device != placement.host]
     number = {device: index + 1 for index, device in enumerate(gpus)}
     owners = tuple(number.get(device, HOST) for device in placement.layers[: len(anatomy.layers)])
-    key = _Key(shape, owners, number.get(placement.output, HOST))
+    key = _Key(
+        shape, owners, number.get(placement.output, HOST), _is_pipelined(model, settings, gpus)
+    )
     by_device: list[int | None] = [0] * len(placement.devices)
     note = ERROR_NOTE
     try:
@@ -101,7 +105,7 @@ def _program(model: Model, anatomy: Anatomy, key: _Key, devices: int) -> Program
         kept = _shortened(list(zip(anatomy.kinds, key.layers, strict=True)))
         layers = [(anatomy.layers[n], key.layers[n]) for n in kept]
         tape = graph(anatomy, key.shape, layers, key.output)
-        program = programs[key] = compile_tape(tape, devices)
+        program = programs[key] = compile_tape(tape, devices, key.pipelined)
         if len(programs) > _KEPT:
             programs.popitem(last=False)
     return program
@@ -109,6 +113,13 @@ def _program(model: Model, anatomy: Anatomy, key: _Key, devices: int) -> Program
 
 ERROR_NOTE = ""
 _UNMODELLED = "The tensors and keys of this file make no graph that is known."
+
+
+def _is_pipelined(model: Model, settings: Settings, gpus: list[int]) -> bool:
+    """Several GPUs with every layer on them work on batches one after the other
+    (llama-context.cpp); experts kept in RAM prevent it."""
+    whole = settings.gpu_layers == layer_count(model) and not settings.cpu_moe
+    return len(gpus) > 1 and whole
 
 
 def _shape(anatomy: Anatomy, settings: Settings, cells: tuple[int, ...], streams: int) -> Shape:

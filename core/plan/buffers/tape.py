@@ -23,6 +23,7 @@ Size: TypeAlias = tuple[float, ...]
 
 HOST = 0  # device 0 is always the host; GPUs follow
 _ENDLESS = 1 << 62
+_COPIES = 4  # of everything that enters a device, where several work at once (ggml-backend.cpp)
 
 
 def view(tensor: Tensor) -> Tensor:
@@ -192,8 +193,12 @@ def _devices(tape: Tape) -> list[int]:
     return [HOST if device is None else device for device in found]
 
 
-def compile_tape(tape: Tape, devices: int) -> Program:
-    """Work out copies between devices, results in place and the life of every block."""
+def compile_tape(tape: Tape, devices: int, pipelined: bool = False) -> Program:
+    """Work out copies between devices, results in place and the life of every block.
+
+    ``pipelined`` devices work on several batches at once: inputs and copies exist several times,
+    from the beginning to the end.
+    """
     where = _devices(tape)
     into = {n: op.into for n, op in enumerate(tape.ops) if op is not None and op.into >= 0}
     home: dict[int, int] = dict.fromkeys(tape.inputs, HOST) | tape.homes
@@ -240,22 +245,30 @@ def compile_tape(tape: Tape, devices: int) -> Program:
     events: list[Event] = []
     block = list(range(len(sizes)))  # the block that a tensor lies in
 
+    repeated = {*tape.inputs, *copies.values()} if pipelined else set()
+    kept = tape.kept | repeated
+
     def place(tensor: int) -> None:
         size = sizes[tensor]
         op = tape.ops[tensor] if tensor < len(tape.ops) else None
         if op is not None and op.scratch is not None:
             size = tuple(a + b for a, b in zip(size, op.scratch, strict=True))
-        events.append((home[tensor], tensor, distinct.setdefault(size, len(distinct))))
+        event = (home[tensor], tensor, distinct.setdefault(size, len(distinct)))
+        events.extend([event] * (_COPIES if tensor in repeated else 1))
 
     def release(tensor: int) -> None:
-        if tensor not in tape.kept and tensor not in tape.externals:
+        if tensor not in kept and tensor not in tape.externals:
             events.append((home[tensor], block[tensor], -1))
 
     for tensor in tape.inputs:
         place(tensor)
+    if pipelined:
+        for copy in copies.values():
+            place(copy)
     for index, (result, local_reads) in enumerate(steps):
         for root, copy in copied_at.get(index, ()):
-            place(copy)
+            if not pipelined:
+                place(copy)
             uses[root] -= 1
             if not uses[root]:
                 release(root)
@@ -269,7 +282,7 @@ def compile_tape(tape: Tape, devices: int) -> Program:
                         read >= 0
                         and uses[read] == 1
                         and sizes[read] == sizes[result]
-                        and read not in tape.kept
+                        and read not in kept
                     ):
                         taken = read
                         block[result] = block[read]
