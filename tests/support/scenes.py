@@ -1,0 +1,133 @@
+"""The pages of the window, set up for a picture: real specimens and a machine of the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QGraphicsView
+
+import resources
+from core.machine import catalogue, combine, custom
+from core.machine.machine import Machine
+from gui.document import Document
+from gui.main_window import MainWindow
+from gui.theme import Theme
+from gui.widgets.file_card import FileCard
+from gui.workers import computer
+from gui.workers.runner import Runner
+
+WIDE = (1280, 800)
+NARROW = (800, 600)
+
+
+def _nothing(window: MainWindow) -> None:
+    """Leave the page as it opens."""
+
+
+def _choose(**changes: Any) -> Callable[[MainWindow], None]:
+    return lambda window: window.document.choose(**changes)
+
+
+def _show(panel: str) -> Callable[[MainWindow], None]:
+    return lambda window: window.page.show_panel(getattr(window.page, panel))
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A specimen to open ("" for none) or bytes to write as a file, and what to do then."""
+
+    name: str
+    specimen: str = ""
+    content: bytes = b""
+    then: Callable[[MainWindow], None] = _nothing
+
+
+SCENES = (
+    Scene("welcome"),
+    Scene("fits", "Qwen3.6-35B-A3B"),
+    Scene("does-not-fit", "Qwen3.6-27B", then=_choose(context=262144)),
+    Scene(
+        "requantized",
+        "Gemma-3-27B",
+        then=_choose(requantize="IQ4_XS", cache_k="q8_0", cache_v="q8_0"),
+    ),
+    Scene("tensors", "Qwen3-30B-A3B", then=_show("tensors")),
+    Scene("metadata", "gpt-oss-20b", then=_show("metadata")),
+    Scene("not-a-model", content=b"<!DOCTYPE html><title>Sign in</title>"),
+)
+
+
+def machine() -> Machine:
+    """An RTX 3090 in a computer with 64 GiB of RAM at 51.2 GB/s."""
+    return combine(
+        catalogue.machine("nvidia-geforce-rtx-3090"),
+        custom(64 * 2**30, 51.2e9, name="dual-channel DDR4-3200", gpu=False),
+    )
+
+
+@contextmanager
+def window_of(
+    scene: Scene, size: tuple[int, int], theme: Theme, folder: Path
+) -> Iterator[MainWindow]:
+    """The whole window with everything loaded and painted; closed at the end.
+
+    ``folder`` takes the settings, so that nothing of the user's is read or written.
+    """
+    mode = theme.mode
+    with patch.object(computer, "detecting", lambda handle: machine()):
+        window = MainWindow(Document(), theme, folder / "settings.json")
+        try:
+            window.choose_theme(mode)
+            window.resize(*size)
+            window.show()
+            _wait(lambda: window.document.this_computer is not None, "the machine")
+            _open(window, scene, folder)
+            scene.then(window)
+            plot = window.page.plan.speed.plot
+            if plot.isVisible():
+                _wait(lambda: bool(plot.findChildren(QGraphicsView)), "the plot")
+            yield window
+        finally:
+            window.close()
+            window.deleteLater()
+
+
+def picture(window: MainWindow) -> QImage:
+    """The window as it is drawn once nothing changes any more."""
+    _wait(lambda: not any(r.running for r in window.findChildren(Runner)), "the workers' end")
+    seen: list[QImage] = []
+    for _ in range(60):
+        seen.append(window.grab().toImage())
+        if len(seen) > 3 and all(image == seen[-1] for image in seen[-4:]):
+            break
+        QTest.qWait(250)
+    return seen[-1].convertToFormat(QImage.Format.Format_RGB32)
+
+
+def _open(window: MainWindow, scene: Scene, folder: Path) -> None:
+    if scene.specimen:
+        (path,) = (p for p in resources.specimens() if p.name.startswith(scene.specimen))
+        window.open_path(path)
+        _wait(lambda: window.document.plan is not None, "the model")
+    elif scene.content:
+        path = folder / "model.gguf"
+        path.write_bytes(scene.content)
+        window.open_path(path)
+        _wait(lambda: not window.loading.isVisible(), "the file")
+    else:
+        _wait(lambda: bool(window.welcome.findChildren(FileCard)), "the specimens")
+
+
+def _wait(condition: Callable[[], bool], what: str) -> None:
+    for _ in range(800):
+        if condition():
+            return
+        QTest.qWait(25)
+    raise TimeoutError(f"{what} did not come")
