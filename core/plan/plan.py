@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from core.machine.machine import Device, Machine
 from core.model.model import Model, Weights
@@ -71,8 +72,7 @@ class MemoryPlan:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class DepthPoint:
+class DepthPoint(NamedTuple):
     """The ceiling at one depth. ``tok_s`` is None where it is not known."""
 
     depth: int

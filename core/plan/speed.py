@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.model.cache_size import row_bytes, state_moved
 from core.model.model import CacheGroup, Model, Weights
 from core.plan.placement import Placement, WeightTable, reads_by_device
@@ -61,19 +63,17 @@ def speed(
                 layers / (speeds[d] or 1) for d, layers in enumerate(r.layers) if layers
             )
 
-    points = []
-    chosen_bytes = base_bytes
-    chosen_speed: float | None = None
-    for depth in _depths(settings):
-        read, time = base_bytes, base_time
-        for r in rows:
-            layer_bytes = r.bytes_at(depth)
-            read += layer_bytes * r.count
-            time += layer_bytes * r.seconds_per_byte
-        tok_s = 1 / time if known and time else None
-        points.append(DepthPoint(depth, read, tok_s))
-        if depth == settings.depth:
-            chosen_bytes, chosen_speed = read, tok_s
+    depths = _depths(settings)
+    reads: list[int] = [base_bytes] * len(depths)
+    times = [base_time] * len(depths)
+    for r in rows:
+        layer_bytes = r.bytes_at(depths)
+        reads = [read + b * r.count for read, b in zip(reads, layer_bytes, strict=True)]
+        times = [time + b * r.seconds_per_byte for time, b in zip(times, layer_bytes, strict=True)]
+    rates = [1 / time if known and time else None for time in times]
+    points = tuple(map(DepthPoint, depths, reads, rates))
+    _, chosen_bytes, chosen_speed = points[depths.index(settings.depth)]
+    assert chosen_bytes is not None
 
     cache_read = chosen_bytes - base_bytes
     bytes_per_token = Number(
@@ -89,7 +89,7 @@ def speed(
         ),
     )
     ceiling = _ceiling(chosen_speed, placement, fixed, rows, settings, chosen_bytes, used)
-    return SpeedPlan(bytes_per_token, ceiling, tuple(points))
+    return SpeedPlan(bytes_per_token, ceiling, points)
 
 
 class _Rows:
@@ -115,12 +115,13 @@ class _Rows:
         self.most = min(limits) if limits else 1 << 62
         self.seconds_per_byte = 0.0
 
-    def bytes_at(self, depth: int) -> int:
-        """Bytes of one layer that a token reads with so many before it."""
-        rows = depth // self.stride
-        if rows > self.most:
-            rows = self.most
-        return rows * self.row * self.part // self.whole
+    def bytes_at(self, depths: Sequence[int]) -> list[int]:
+        """Bytes of one layer that a token reads with so many tokens before it."""
+        stride, most, row, part, whole = self.stride, self.most, self.row, self.part, self.whole
+        return [
+            (rows if (rows := depth // stride) < most else most) * row * part // whole
+            for depth in depths
+        ]
 
 
 def _depths(settings: Settings) -> list[int]:
@@ -142,7 +143,7 @@ def _ceiling(
 ) -> Number[float]:
     sizes = list(fixed)
     for r in rows:
-        layer_bytes = r.bytes_at(settings.depth)
+        (layer_bytes,) = r.bytes_at([settings.depth])
         for number, layers in enumerate(r.layers):
             sizes[number] += layers * layer_bytes
     inputs: tuple[Input, ...]

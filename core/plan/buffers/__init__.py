@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from core.machine.machine import Backend
@@ -46,10 +46,19 @@ class _Key:
     layers: tuple[int, ...]
     output: int
     pipelined: bool
+    aligned: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """A compiled graph, and the peaks of its devices by numbers of cells."""
+
+    program: Program
+    peaks: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
 
 
 _anatomies: WeakKeyDictionary[Model, Anatomy] = WeakKeyDictionary()
-_programs: WeakKeyDictionary[Model, OrderedDict[_Key, Program]] = WeakKeyDictionary()
+_programs: WeakKeyDictionary[Model, OrderedDict[_Key, _Walked]] = WeakKeyDictionary()
 
 
 def buffer_sizes(
@@ -71,19 +80,25 @@ def buffer_sizes(
     number = {device: index + 1 for index, device in enumerate(gpus)}
     owners = tuple(number.get(device, HOST) for device in placement.layers[: len(anatomy.layers)])
     key = _Key(
-        shape, owners, number.get(placement.output, HOST), _is_pipelined(model, settings, gpus)
+        shape=shape,
+        layers=owners,
+        output=number.get(placement.output, HOST),
+        pipelined=_is_pipelined(model, settings, gpus),
+        aligned=alignment(settings.backend),
     )
     by_device: list[int | None] = [0] * len(placement.devices)
     note = ERROR_NOTE
     try:
-        program = _program(model, anatomy, key, len(gpus) + 1)
+        walked = _walked(model, anatomy, key, len(gpus) + 1)
     except UnmodelledError:
         note = _UNMODELLED
         for device in (placement.host, *number):
             by_device[device] = None
     else:
-        aligned = [HOST_ALIGNMENT] + [alignment(settings.backend)] * len(gpus)
-        found = peaks(program, cells, aligned)
+        found = walked.peaks.get(cells)
+        if found is None:
+            aligned = [HOST_ALIGNMENT] + [key.aligned] * len(gpus)
+            found = walked.peaks[cells] = peaks(walked.program, cells, aligned)
         for device, index in ((placement.host, HOST), *number.items()):
             by_device[device] = (by_device[device] or 0) + found[index]
     inputs = (
@@ -97,18 +112,18 @@ def buffer_sizes(
     )
 
 
-def _program(model: Model, anatomy: Anatomy, key: _Key, devices: int) -> Program:
+def _walked(model: Model, anatomy: Anatomy, key: _Key, devices: int) -> _Walked:
     """The compiled graph of these settings, made once."""
-    programs = _programs.setdefault(model, OrderedDict())
-    program = programs.get(key)
-    if program is None:
+    known = _programs.setdefault(model, OrderedDict())
+    walked = known.get(key)
+    if walked is None:
         kept = _shortened(list(zip(anatomy.kinds, key.layers, strict=True)))
         layers = [(anatomy.layers[n], key.layers[n]) for n in kept]
         tape = graph(anatomy, key.shape, layers, key.output)
-        program = programs[key] = compile_tape(tape, devices, key.pipelined)
-        if len(programs) > _KEPT:
-            programs.popitem(last=False)
-    return program
+        walked = known[key] = _Walked(compile_tape(tape, devices, key.pipelined))
+        if len(known) > _KEPT:
+            known.popitem(last=False)
+    return walked
 
 
 ERROR_NOTE = ""

@@ -9,6 +9,7 @@ of each cache, so that one tape serves every context.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil
@@ -161,17 +162,16 @@ class Tape:
         return Tensor(len(self.sizes) - 1)
 
 
-# (device, block, size index): the size index of what is placed, or -1 where the block is freed.
-Event: TypeAlias = tuple[int, int, int]
+# (block, size index): the size index of what is placed, or -1 where the block is freed.
+Event: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
     """A compiled tape: blocks placed and freed, by device. ``sizes`` are the distinct ones."""
 
-    devices: int
     sizes: tuple[Size, ...]
-    events: tuple[Event, ...]
+    events: tuple[tuple[Event, ...], ...]
 
 
 def _devices(tape: Tape) -> list[int]:
@@ -242,7 +242,7 @@ def compile_tape(tape: Tape, devices: int, pipelined: bool = False) -> Program:
             uses[read if read >= 0 else ~read] += 1
 
     distinct: dict[Size, int] = {}
-    events: list[Event] = []
+    events: list[list[Event]] = [[] for _ in range(devices)]
     block = list(range(len(sizes)))  # the block that a tensor lies in
 
     repeated = {*tape.inputs, *copies.values()} if pipelined else set()
@@ -253,12 +253,12 @@ def compile_tape(tape: Tape, devices: int, pipelined: bool = False) -> Program:
         op = tape.ops[tensor] if tensor < len(tape.ops) else None
         if op is not None and op.scratch is not None:
             size = tuple(a + b for a, b in zip(size, op.scratch, strict=True))
-        event = (home[tensor], tensor, distinct.setdefault(size, len(distinct)))
-        events.extend([event] * (_COPIES if tensor in repeated else 1))
+        event = (tensor, distinct.setdefault(size, len(distinct)))
+        events[home[tensor]].extend([event] * (_COPIES if tensor in repeated else 1))
 
     def release(tensor: int) -> None:
         if tensor not in kept and tensor not in tape.externals:
-            events.append((home[tensor], block[tensor], -1))
+            events[home[tensor]].append((block[tensor], -1))
 
     for tensor in tape.inputs:
         place(tensor)
@@ -294,7 +294,7 @@ def compile_tape(tape: Tape, devices: int, pipelined: bool = False) -> Program:
             uses[root] -= 1
             if not uses[root] and root != taken:
                 release(root)
-    return Program(devices, tuple(distinct), tuple(events))
+    return Program(tuple(distinct), tuple(tuple(each) for each in events))
 
 
 def peaks(program: Program, cells: Sequence[int], alignment: Sequence[int]) -> list[int]:
@@ -305,46 +305,55 @@ def peaks(program: Program, cells: Sequence[int], alignment: Sequence[int]) -> l
         for slope, count in zip(slopes, cells, strict=True):
             size += slope * count
         sizes.append(ceil(size))
-    tables = [[(size + a - 1) // a * a for size in sizes] for a in alignment]
-    offsets: list[list[int]] = [[0] for _ in alignment]
-    lengths: list[list[int]] = [[_ENDLESS] for _ in alignment]
-    highest = [0] * len(alignment)
+    return [
+        _peak(events, [(size + a - 1) // a * a for size in sizes])
+        for events, a in zip(program.events, alignment, strict=True)
+    ]
+
+
+def _peak(events: tuple[Event, ...], sizes: list[int]) -> int:
+    """The highest byte in use. Free blocks by address; the last one has no end."""
+    starts, spaces = [0], [_ENDLESS]
+    highest = 0
     placed: dict[int, tuple[int, int]] = {}
-    for device, block, index in program.events:
-        starts, spaces = offsets[device], lengths[device]
+    for block, index in events:
         if index >= 0:
-            size = tables[device][index]
-            best, best_space = len(starts) - 1, _ENDLESS
-            for position in range(len(starts) - 1):
-                space = spaces[position]
-                if size <= space <= best_space:
-                    best, best_space = position, space
-            offset = starts[best]
-            placed[block] = (offset, size)
-            if spaces[best] == size:
-                del starts[best], spaces[best]
+            size = sizes[index]
+            if size in spaces:  # the best fit of all, the last of several
+                position = len(spaces) - 1 - spaces[::-1].index(size)
+                offset = starts.pop(position)
+                del spaces[position]
             else:
-                starts[best] += size
-                spaces[best] -= size
-            if offset + size > highest[device]:
-                highest[device] = offset + size
-        else:
-            offset, size = placed[block]
+                best, position = _ENDLESS, 0
+                for number, space in enumerate(spaces):
+                    if size <= space <= best:
+                        best, position = space, number
+                offset = starts[position]
+                starts[position] = offset + size
+                if best < _ENDLESS:
+                    spaces[position] = best - size
             end = offset + size
-            for position, start in enumerate(starts):
-                if start + spaces[position] == offset:
-                    spaces[position] += size
-                    following = position + 1
-                    if following < len(starts) and starts[following] == end:
-                        spaces[position] += spaces[following]
-                        del starts[following], spaces[following]
-                    break
-                if start >= end:
-                    if start == end:
-                        starts[position] = offset
-                        spaces[position] += size
-                    else:
-                        starts.insert(position, offset)
-                        spaces.insert(position, size)
-                    break
+            if end > highest:
+                highest = end
+            placed[block] = (offset, end)
+            continue
+        offset, end = placed[block]
+        position = bisect_left(starts, offset)
+        before = position - 1
+        if before >= 0 and starts[before] + spaces[before] == offset:
+            if starts[position] == end:
+                spaces[before] = _joined(spaces[before] + end - offset, spaces.pop(position))
+                del starts[position]
+            else:
+                spaces[before] += end - offset
+        elif starts[position] == end:
+            starts[position] = offset
+            spaces[position] = _joined(end - offset, spaces[position])
+        else:
+            starts.insert(position, offset)
+            spaces.insert(position, end - offset)
     return highest
+
+
+def _joined(size: int, space: int) -> int:
+    return space if space == _ENDLESS else size + space
