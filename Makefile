@@ -1,5 +1,6 @@
 # make run [FILE=model.gguf]   open the window        make test    every check and test
-# make bench                   print the benchmarks   make clean   forget the environment
+# make bench                   print the benchmarks   make screenshot   draw the README's picture
+# make clean                   forget the environment
 PYTHON ?= python3
 VENV ?= .venv
 python := $(VENV)/bin/python
@@ -20,6 +21,9 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.test
 	QT_QPA_PLATFORM=offscreen $(python) -m bench
+
+screenshot: $(VENV)/.test
+	PYTHONPATH=. $(python) packaging/make_screenshot.py packaging/screenshot.png
 
 $(VENV)/.run: pyproject.toml constraints.txt packaging/linux/prepare.sh
 	@sh packaging/linux/prepare.sh "$(PYTHON)"
