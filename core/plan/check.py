@@ -1,0 +1,378 @@
+"""A plan held against what the engine says: part by part, device by device.
+
+Nothing is called different that the log cannot tell: its figures are rounded, and a figure made
+with other options is not compared at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from core.plan.check_options import (
+    Mismatch,
+    changes,
+    device_name,
+    gpu_names,
+    is_host,
+    mismatches,
+    other_model,
+    rows_of_logits,
+)
+from core.plan.engine_log import ZERO, Buffer, Context, EngineLog, Load, Size, TableRow
+from core.plan.plan import PartKind, Plan
+from core.plan.settings import used_gpus
+from core.units import UnitSystem, format_bytes, format_share
+
+REPACKED = "repacked weights"
+CACHE_AND_STATE = "cache and state"
+SECOND = "second context"
+EVERYWHERE = "all devices"
+
+_NO_BUFFER = "It is no buffer of llama.cpp: its log does not show it."
+_MAPPED = (
+    "The engine maps the file from the first to the last tensor of this device, with others "
+    "between them: this is the most that it can be."
+)
+_REPACKED = (
+    "Copies of some weights in the order that this processor reads fastest, besides the file that "
+    "is mapped. -nr leaves them out."
+)
+_UNKNOWN = "The plan does not know this size."
+_SILENT = "The log does not say."
+_DRAFT = "The engine opened a second context (a draft), which the plan does not hold."
+_WHOLE_BATCH = (
+    "llama-fit-params reserves logits for a whole batch; a server reserves one row per slot."
+)
+_NOT_SHARED = "llama-fit-params cannot share one cache between slots."
+_NO_SIZES = (
+    "No sizes of buffers are in this text. llama.cpp prints them with -v (or -lv 4) while it loads."
+)
+
+
+class Agreement(StrEnum):
+    EQUAL = "equal"  # within the log's rounding
+    DIFFERS = "differs"
+    WITHIN = "within"  # the log gives only a bound, and the estimate keeps it
+    NOT_COMPARED = "not compared"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One part on one device. ``reason`` says what an agreement rests on, or why there is none."""
+
+    part: str
+    device: str
+    estimate: int | None
+    engine: Size | None
+    agreement: Agreement
+    reason: str = ""
+
+    @property
+    def difference(self) -> int | None:
+        """Estimate minus engine in bytes: 0 within the rounding, None where not compared."""
+        if self.agreement is Agreement.EQUAL:
+            return 0
+        if self.agreement is not Agreement.DIFFERS or self.estimate is None or self.engine is None:
+            return None
+        return self.estimate - self.engine.middle
+
+    @property
+    def share(self) -> float | None:
+        """The difference as a share of the engine's figure; None where that is 0 or unknown."""
+        if self.difference is None or self.engine is None or not self.engine.middle:
+            return None
+        return self.difference / self.engine.middle
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The answer. ``changes`` are the fields of the `Choice` that the log implies: with them the
+    plan is like the log. ``refusal`` says why nothing could be compared."""
+
+    build: str
+    rows: tuple[Row, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()
+    changes: dict[str, Any] = field(default_factory=dict)
+    dry: bool = False
+    refusal: str = ""
+
+
+def compare(plan: Plan, log: EngineLog) -> Check:
+    """Hold a plan against a log."""
+    load = log.main()
+    if load is None or not (load.contexts or load.buffers):
+        if log.fit:
+            return Check(log.build, _fit_rows(plan, log.fit), dry=True)
+        return Check(log.build, refusal=_NO_SIZES)
+    if refusal := other_model(plan.model, load):
+        return Check(log.build, refusal=refusal)
+    context = load.contexts[0] if load.contexts else None
+    found = mismatches(plan, load, context)
+    rows = _Rows(plan, load, context, found)
+    others = [one for one in log.loads if one.path != load.path and not one.dry]
+    return Check(
+        log.build,
+        (*rows.made(), *_second(load, others)),
+        found,
+        changes(plan, load, context),
+        load.dry,
+    )
+
+
+def summary(check: Check, system: UnitSystem = UnitSystem.GIB) -> str:
+    """The answer in a sentence or two."""
+    if check.refusal:
+        return check.refusal
+    compared = [row for row in check.rows if row.agreement is not Agreement.NOT_COMPARED]
+    wrong = [row for row in compared if row.agreement is Agreement.DIFFERS]
+    if not compared:
+        words = "Nothing can be compared: the log was made with other options."
+        return words if check.mismatches else "Nothing in this log can be compared."
+    if not wrong:
+        words = f"All {len(compared)} sizes" if len(compared) > 1 else "The one size"
+        words += " that can be compared agree" + ("." if len(compared) > 1 else "s.")
+    else:
+        worst = max(wrong, key=lambda row: abs(row.difference or 0))
+        by = format_bytes(abs(worst.difference or 0), system)
+        more = "more" if (worst.difference or 0) > 0 else "less"
+        share = f" ({format_share(abs(worst.share))})" if worst.share is not None else ""
+        words = (
+            f"{len(compared) - len(wrong)} of {len(compared)} sizes agree. Furthest off: "
+            f"{worst.part} on {worst.device}, {by}{share} {more} than the engine."
+        )
+    if check.mismatches:
+        words += " Other options were used for the rest."
+    return words
+
+
+class _Rows:
+    """Puts the sizes of plan and log side by side."""
+
+    def __init__(
+        self, plan: Plan, load: Load, context: Context | None, found: Iterable[Mismatch]
+    ) -> None:
+        self._plan = plan
+        self._load = load
+        self._context = context
+        self._why = {part: m.sentence for m in reversed([*found]) for part in m.parts}
+        self._names = [device.device.name for device in plan.memory.devices]
+        self._host = len(self._names) - 1
+        self._index = _placed(plan, gpu_names(load, context))
+
+    def made(self) -> list[Row]:
+        rows: list[Row] = []
+        for number in range(len(self._names)):
+            rows += self._weights(number)
+            for kind in (PartKind.CACHE, PartKind.STATE, PartKind.COMPUTE, PartKind.OUTPUT):
+                if not (kind is PartKind.CACHE and self._load.dry):
+                    rows += self._part(kind, number, self._engine(kind, number))
+        if self._load.dry and self._context is not None:
+            rows += self._dry_cache(self._context)
+        for number, device in enumerate(self._plan.memory.devices):
+            rows += [
+                Row(
+                    part.kind,
+                    self._names[number],
+                    part.bytes.value,
+                    None,
+                    Agreement.NOT_COMPARED,
+                    _NO_BUFFER,
+                )
+                for part in device.parts
+                if part.kind not in _BUFFERS and part.bytes.value
+            ]
+        return rows
+
+    def _part(self, kind: PartKind, number: int, engine: Size | None) -> list[Row]:
+        planned, known = self._estimate(kind, number)
+        if not planned and known and (engine is None or engine.low == 0):
+            return []
+        return [self._row(kind, kind, number, planned if known else None, engine)]
+
+    def _row(
+        self, part: str, kind: PartKind, number: int, estimate: int | None, engine: Size | None
+    ) -> Row:
+        device = self._names[number] if number >= 0 else EVERYWHERE
+        agreement, reason = Agreement.NOT_COMPARED, self._why.get(kind, "")
+        if not reason:
+            agreement, reason = _agreement(estimate, engine)
+        return Row(part, device, estimate, engine, agreement, reason)
+
+    def _estimate(self, kind: PartKind, number: int) -> tuple[int, bool]:
+        """Bytes, and whether they are known; a part that is not there weighs nothing."""
+        parts = [p for p in self._plan.memory.devices[number].parts if p.kind is kind]
+        known = all(part.bytes.known for part in parts)
+        return sum(part.bytes.value or 0 for part in parts), known
+
+    def _engine(self, kind: PartKind, number: int) -> Size | None:
+        if self._context is None:
+            return None
+        return _sum(
+            buffer.size
+            for buffer in self._context.buffers
+            if buffer.kind is kind and self._index.get(_owner(buffer)) == number
+        )
+
+    def _weights(self, number: int) -> list[Row]:
+        planned, _ = self._estimate(PartKind.WEIGHTS, number)
+        own = [b for b in self._load.buffers if self._index.get(_owner(b)) == number]
+        extra = _sum(buffer.size for buffer in own if _repacked(buffer))
+        mapped = any(buffer.name.endswith("_Mapped") for buffer in own)
+        base = _sum(buffer.size for buffer in own if not _repacked(buffer))
+        if self._load.dry:
+            base = _sum(
+                row.weights
+                for row in self._load.table
+                if self._index.get(_owner_name(row.name)) == number
+            )
+        elif extra is not None and not mapped:  # without a mapped file they are no copies
+            base, extra = _sum(size for size in (base, extra) if size), None
+        row = self._row(PartKind.WEIGHTS, PartKind.WEIGHTS, number, planned, base)
+        rows = [row]
+        if row.agreement is Agreement.DIFFERS and base is not None:
+            most = base if extra is None else base + extra
+            bound = (mapped and planned <= most.high) or (
+                self._load.dry and extra is not None and planned >= base.low
+            )
+            if bound:
+                reason = _MAPPED if mapped else _REPACKED
+                rows = [
+                    Row(row.part, row.device, planned, base, Agreement.WITHIN, reason),
+                ]
+        if not planned and base is None:
+            rows = []
+        if extra is not None and not self._load.dry:
+            device = self._names[number]
+            rows.append(Row(REPACKED, device, None, extra, Agreement.NOT_COMPARED, _REPACKED))
+        return rows
+
+    def _dry_cache(self, context: Context) -> list[Row]:
+        """A dry pass prints the cache as a whole; its table has whole MiB by device."""
+        engine = _sum(cache.k + cache.v for cache in context.caches)
+        amounts = [self._estimate(PartKind.CACHE, n) for n in range(len(self._names))]
+        holders = [n for n, (size, known) in enumerate(amounts) if size or not known]
+        if not holders and engine is None:
+            return []
+        known = all(amounts[n][1] for n in holders)
+        estimate = sum(size for size, _ in amounts) if known else None
+        number = holders[0] if len(holders) == 1 else -1
+        rows = [self._row(PartKind.CACHE, PartKind.CACHE, number, estimate, engine)]
+        if len(holders) > 1 and known:
+            for n in holders:
+                state, _ = self._estimate(PartKind.STATE, n)
+                table = _sum(
+                    row.context
+                    for row in self._load.table
+                    if self._index.get(_owner_name(row.name)) == n
+                )
+                if table is not None:
+                    both = amounts[n][0] + state
+                    rows.append(self._row(CACHE_AND_STATE, PartKind.CACHE, n, both, table))
+        return rows
+
+
+_BUFFERS = frozenset(
+    (PartKind.WEIGHTS, PartKind.CACHE, PartKind.STATE, PartKind.COMPUTE, PartKind.OUTPUT)
+)
+
+
+def _placed(plan: Plan, gpus: list[str]) -> dict[str, int]:
+    """The devices of the log as the plan numbers them; one whose place is not clear is left out."""
+    host = len(plan.memory.devices) - 1
+    own = used_gpus(plan.machine, plan.choice.backend)
+    placed = {"Host": host}
+    if host == 0:
+        placed |= dict.fromkeys(gpus, 0)
+    elif len(gpus) == len(own):
+        placed |= dict(zip(gpus, own, strict=True))
+    return placed
+
+
+def _owner(buffer: Buffer) -> str:
+    return _owner_name(buffer.name)
+
+
+def _owner_name(name: str) -> str:
+    return "Host" if is_host(name) else device_name(name)
+
+
+def _repacked(buffer: Buffer) -> bool:
+    """Host buffers of weights that are neither the plain nor the mapped nor the pinned one."""
+    name = buffer.name
+    return is_host(name) and name not in ("CPU", "CPU_Mapped", "Host") and "_Host" not in name
+
+
+def _sum(sizes: Iterable[Size]) -> Size | None:
+    """The sum, or None of nothing."""
+    total, any_there = ZERO, False
+    for size in sizes:
+        total, any_there = total + size, True
+    return total if any_there else None
+
+
+def _agreement(estimate: int | None, engine: Size | None) -> tuple[Agreement, str]:
+    if engine is None:
+        return Agreement.NOT_COMPARED, _SILENT
+    if estimate is None:
+        return Agreement.NOT_COMPARED, _UNKNOWN
+    equal = engine.low <= estimate <= engine.high
+    return (Agreement.EQUAL if equal else Agreement.DIFFERS), ""
+
+
+def _second(load: Load, others: list[Load]) -> list[Row]:
+    """What the log has besides the main context."""
+    buffers = [b for context in load.contexts[1:] for b in context.buffers]
+    for other in others:
+        buffers += [*other.buffers, *(b for context in other.contexts for b in context.buffers)]
+    found: dict[str, Size] = {}
+    for buffer in buffers:
+        name = _owner(buffer)
+        found[name] = found.get(name, ZERO) + buffer.size
+    return [
+        Row(SECOND, "RAM" if name == "Host" else name, None, size, Agreement.NOT_COMPARED, _DRAFT)
+        for name, size in found.items()
+    ]
+
+
+def _fit_rows(plan: Plan, table: tuple[TableRow, ...]) -> tuple[Row, ...]:
+    """llama-fit-params: whole MiB, and not with which options."""
+    names = [row.name for row in table if row.name != "Host"]
+    placed = _placed(plan, names)
+    windows = any(group.window is not None for group in plan.model.cache.groups)
+    s = plan.settings
+    apart = windows and s.unified_cache and s.slots > 1
+    rows = []
+    for row in table:
+        number = placed.get(row.name)
+        if number is None:
+            continue
+        parts = plan.memory.devices[number].parts
+        name = plan.memory.devices[number].device.name
+        for part, kinds, engine, why in (
+            ("weights", (PartKind.WEIGHTS,), row.weights, ""),
+            (
+                CACHE_AND_STATE,
+                (PartKind.CACHE, PartKind.STATE),
+                row.context,
+                _NOT_SHARED if apart else "",
+            ),
+            (
+                "compute",
+                (PartKind.COMPUTE,),
+                row.compute,
+                _WHOLE_BATCH if rows_of_logits(plan) < s.ubatch else "",
+            ),
+        ):
+            own = [p.bytes for p in parts if p.kind in kinds]
+            known = all(number.known for number in own)
+            estimate = sum(number.value or 0 for number in own) if known else None
+            if not estimate and engine.low == 0:
+                continue
+            agreement, reason = (Agreement.NOT_COMPARED, why)
+            if not why:
+                agreement, reason = _agreement(estimate, engine)
+            rows.append(Row(part, name, estimate, engine, agreement, reason))
+    return tuple(rows)

@@ -1,0 +1,48 @@
+"""llama.cpp's own server out of the xllamacpp wheel, as a program for tests.
+
+    python llama_http.py MODEL [NAME=VALUE ...]
+
+NAME is a field of xllamacpp's ``CommonParams`` ("n_ctx", "n_parallel", "cache_type_k"); the values
+of an enumeration go by their own names. The log goes to standard error; one line ``READY URL`` to
+standard output once the model is loaded. It runs until its standard input is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import xllamacpp
+
+
+def parameters(model: str, options: list[str]) -> Any:
+    """What the server is started with: one thread, a free port, and the options."""
+    params = xllamacpp.CommonParams()
+    params.model.path = model
+    params.port = 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
+    params.endpoint_metrics = params.endpoint_slots = True
+    for option in options:
+        name, _, text = option.partition("=")
+        kind = type(getattr(params, name))
+        if kind is bool:
+            value: Any = text == "true"
+        elif kind in (int, str):
+            value = kind(text)
+        else:
+            value = getattr(kind, text)
+        setattr(params, name, value)
+    return params
+
+
+def main() -> None:
+    server = xllamacpp.Server(parameters(sys.argv[1], sys.argv[2:]))
+    print("READY", server.listening_address, flush=True)
+    sys.stdin.read()
+    # Its destructor waits for open connections.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
