@@ -217,6 +217,15 @@ def says_enough(line: str) -> bool:
     return _ENOUGH.search(line) is not None
 
 
+def up_to_enough(text: str) -> str:
+    """The output up to the line that says enough: what comes after may be cut anywhere."""
+    found = _ENOUGH.search(text)
+    if found is None:
+        return text
+    end = text.find("\n", found.end())
+    return text if end < 0 else text[: end + 1]
+
+
 def read(text: str) -> EngineLog:
     """Read a log, whatever surrounds it. A text without a known line gives no loads."""
     reader = _Reader()
