@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from core.machine.machine import Backend, Device, DeviceKind
 from core.provenance import Input, Number, Rank, Source, Unit
 
 MIB = 2**20
 
 # Measured CUDA contexts: RTX 4060 Ti 107 MiB, RTX 3090 about 330, RTX PRO 6000 555
-# (ggml-org/llama.cpp#23604, unslothai/unsloth#6718), by their CUDA cores.
-_CUDA_POINTS = ((4352, 107), (10496, 330), (24064, 555))
+# (ggml-org/llama.cpp#23604, unslothai/unsloth#6718). They grow with the multiprocessors (34, 82,
+# 188); the bandwidth (GB/s) grows with those and is what is known of every card.
+_CUDA_POINTS = ((288, 107), (936, 330), (1792, 555))
 _CUDA_SOURCE = Source(
     Rank.ESTIMATED, "CUDA contexts measured on three cards, ggml-org/llama.cpp#23604", "2026-05"
 )
 _CUDA_NOTE = (
-    "Measured contexts reach from 107 to 555 MiB per process and GPU, about in proportion to the "
-    "card's cores. A measurement replaces this."
+    "Measured contexts reach from 107 to 555 MiB per process and GPU and grow with the card; its "
+    "bandwidth stands for its size here."
 )
 _HIP_MIB = 410
 _HIP_SOURCE = Source(Rank.ESTIMATED, "a HIP context of about 0.4 GiB, ggml-org/llama.cpp#23604")
 _NONE_SOURCE = Source(Rank.ASSUMED, "no separate context")
 _NONE_NOTE = "The process keeps nothing apart from its buffers that anybody has measured."
-_FORMULA = "from the number of cores, between measured cards"
+_FORMULA = "from the card's bandwidth, between measured cards"
 
 
 def overhead(device: Device, backend: str) -> Number[int]:
@@ -29,13 +32,13 @@ def overhead(device: Device, backend: str) -> Number[int]:
     if device.kind is not DeviceKind.GPU:
         return Number(0, Unit.BYTES, _NONE_SOURCE, note=_NONE_NOTE)
     if backend == Backend.CUDA:
-        cores = device.cores.value if device.cores is not None else None
+        rate = device.bandwidth.value
         return Number(
-            _cuda_mib(cores) * MIB,
+            _cuda_mib(None if rate is None else rate / 1e9) * MIB,
             Unit.BYTES,
             _CUDA_SOURCE,
             _FORMULA,
-            (Input("cores", cores),),
+            (Input("bandwidth", rate, Unit.BYTES_PER_SECOND),),
             _CUDA_NOTE,
         )
     if backend == Backend.ROCM:
@@ -43,15 +46,11 @@ def overhead(device: Device, backend: str) -> Number[int]:
     return Number(0, Unit.BYTES, _NONE_SOURCE, note=_NONE_NOTE)
 
 
-def _cuda_mib(cores: int | None) -> int:
-    """Between the measured cards; the middle one where nobody tells the cores."""
-    (first, least), *rest = _CUDA_POINTS
-    if cores is None:
+def _cuda_mib(rate: float | None) -> int:
+    """Between the measured cards; the middle one where nobody tells the bandwidth."""
+    if rate is None:
         return _CUDA_POINTS[1][1]
-    low_cores, low = first, least
-    for high_cores, high in rest:
-        if cores <= high_cores:
-            share = max(0.0, (cores - low_cores) / (high_cores - low_cores))
-            return round(low + share * (high - low))
-        low_cores, low = high_cores, high
-    return low
+    for (low, less), (high, more) in pairwise(_CUDA_POINTS):
+        if rate <= high:
+            return round(less + max(0.0, (rate - low) / (high - low)) * (more - less))
+    return _CUDA_POINTS[-1][1]

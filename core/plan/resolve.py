@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.machine.machine import Machine
 from core.model import requantize
 from core.model.model import Model, Weights
@@ -18,6 +20,8 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
     """The plan of a model on a machine with a choice. Never raises for what a user can choose."""
     settings, problems = fill(model, machine, choice)
     weights, more = _weights(model, choice)
+    if weights is model.weights:
+        settings = replace(settings, requantize=None)
     placement = place(model, machine, settings)
     table = weight_table(model, weights, is_cuda_like(settings.backend))
     budget, verdict, reason = memory(model, table, placement, settings)

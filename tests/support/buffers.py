@@ -78,13 +78,13 @@ def rows_of(name: str) -> tuple[Buffers, ...]:
     """Of a model or an architecture, parallel to its rows in ``tests.support.memory``."""
     subject = _content()["subjects"][name]
     found = []
-    for library, context, compute, output, *rest in subject["rows"]:
+    for library, compute, output, *rest in subject["rows"]:
         devices = {}
-        for kind, weights, answer in zip(("gpu_like", "cuda_like"), subject["weights"], rest):
+        kinds = zip(("gpu_like", "cuda_like"), subject["weights"], rest, strict=True)
+        for kind, weights, answer in kinds:
             if answer:
                 shares = [Share(w, *pair) for w, pair in zip(weights, answer, strict=True)]
                 devices[kind] = (shares[0], shares[1])
-        assert context is not None
         found.append(Buffers(bool(library), compute, output, devices))
     return tuple(found)
 
@@ -114,7 +114,7 @@ def _packed(rows: list[dict[str, Any]]) -> dict[str, Any]:
     weights: list[list[int]] = [[], []]
     packed = []
     for row in rows:
-        shares = []
+        shares: list[list[list[int]] | None] = []
         for number, kind in enumerate(("gpu_like", "cuda_like")):
             answer = row.get(kind) or {}
             if not answer.get("device"):
@@ -125,7 +125,7 @@ def _packed(rows: list[dict[str, Any]]) -> dict[str, Any]:
             assert weights[number] == [share["weights"] for share in both]
             shares.append([[share["context"], share["compute"]] for share in both])
         library = int(not row["options"]["n_outputs_max"])
-        sizes = [row["context_bytes"], row["compute_bytes"], row["output_buffer_bytes"]]
+        sizes = [row["compute_bytes"], row["output_buffer_bytes"]]
         packed.append([library, *sizes, *shares])
     return {"weights": weights, "rows": packed}
 
@@ -149,7 +149,9 @@ def pack(truth: Path) -> None:
         host, device = row["breakdown"]
         offload += [[b["model"], b["context"], b["compute"]] for b in (device, host)]
         offloads.append(offload)
-    subjects = {name: _packed([row for row in all_rows if row["ok"]]) for name, all_rows in rows.items()}
+    subjects = {
+        name: _packed([row for row in all_rows if row["ok"]]) for name, all_rows in rows.items()
+    }
     content = json.dumps({"subjects": subjects, "offloads": offloads}, separators=(",", ":"))
     _FILE.write_bytes(gzip.compress(content.encode(), 9, mtime=0))
 
