@@ -39,7 +39,9 @@ _FACTORS = {
     "gib": 2**30,
     "tib": 2**40,
 }
-_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)")
+# A comma groups thousands and nothing else: "24,5 GB" is refused, not read as 245.
+_QUANTITY = re.compile(r"((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)")
+LARGEST = 10**18  # bytes or bytes per second: more than any computer has
 
 
 def format_bytes(count: int, system: UnitSystem = UnitSystem.GIB) -> str:
@@ -133,11 +135,14 @@ def parse_bytes(text: str, default_unit: str = "b") -> int:
 
     A bare K, M, G or T is a power of ten. Raises ValueError with a sentence.
     """
-    match = _QUANTITY.fullmatch(text.strip().lower().replace(",", ""))
+    match = _QUANTITY.fullmatch(text.strip().lower())
     unit = match.group(2) or default_unit.lower() if match else ""
     if match is None or unit not in _FACTORS:
-        raise ValueError(f"{text!r} is no size; write it like 24 GB or 24 GiB")
-    return round(float(match.group(1)) * _FACTORS[unit])
+        raise ValueError(f"{text[:40]!r} is no size; write it like 24 GB or 24 GiB")
+    count = float(match.group(1).replace(",", "")) * _FACTORS[unit]
+    if count > LARGEST:
+        raise ValueError(f"{text[:40]!r} is more than any computer has")
+    return round(count)
 
 
 def parse_bandwidth(text: str) -> float:
@@ -148,7 +153,7 @@ def parse_bandwidth(text: str) -> float:
     try:
         return float(parse_bytes(text.strip().removesuffix("/s"), "GB"))
     except ValueError:
-        raise ValueError(f"{text!r} is no bandwidth; write it like 936 GB/s") from None
+        raise ValueError(f"{text[:40]!r} is no bandwidth; write it like 936 GB/s") from None
 
 
 def _three_digits(value: float) -> str:

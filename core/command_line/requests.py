@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
-from math import isfinite
 from typing import Any
 
 from core.gguf import excerpt
 from core.machine.machine import Backend
 from core.model import RECIPES
 from core.plan.choice import CACHE_TYPES, Choice, Engine, FlashAttention
-from core.units import parse_bandwidth, parse_bytes
+from core.units import LARGEST, parse_bandwidth, parse_bytes
 
 _MOST = 2**31 - 1  # llama.cpp keeps contexts and batches in 32-bit integers
 _MOST_SLOTS = 256  # LLAMA_MAX_SEQ
+# Thousands may be grouped; "4,09" is a slip, not 409.
+_WHOLE = re.compile(r"[+-]?(?:[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,20})")
 _RATE = "936 GB/s"
 _SIZE = "24 GB or 24 GiB"
 
@@ -81,10 +83,11 @@ def _text(name: str, value: object) -> str:
 
 def _number(least: int, most: int) -> Callable[[str, object], int]:
     def parse(name: str, value: object) -> int:
-        text = value.strip().replace(",", "").replace("_", "") if isinstance(value, str) else value
         number: int | None = None
-        if isinstance(text, str) and text.lstrip("+-").isdecimal() and len(text) < 20:
-            number = int(text)
+        if isinstance(value, str):
+            text = value.strip()
+            if _WHOLE.fullmatch(text):
+                number = int(text.replace(",", "").replace("_", ""))
         elif isinstance(value, int) and not isinstance(value, bool):
             number = value
         elif isinstance(value, float) and value.is_integer():
@@ -161,17 +164,17 @@ def _bandwidth(name: str, value: object) -> float:
 
 
 def _positive(value: object, unit: float) -> float | None:
-    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+    if not isinstance(value, int | float) or isinstance(value, bool):
         return None
-    return value * unit if value * unit >= 1 else None
+    return value * unit if 1 / unit <= value <= LARGEST / unit else None
 
 
 def _parsed(parse: Callable[..., float], *arguments: str) -> float | None:
     try:
         number = parse(*arguments)
-    except (ValueError, OverflowError):
+    except ValueError:
         return None
-    return number if isfinite(number) and number >= 1 else None
+    return number if number >= 1 else None
 
 
 def _shown(value: object) -> str:

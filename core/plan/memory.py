@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from core.machine.machine import Backend, Device, DeviceKind
 from core.model.cache_size import CacheSettings, CacheSize, bytes_per_token, cache_size
 from core.model.model import Model
-from core.plan.buffers import BufferSizes, buffer_sizes
+from core.plan.buffers import OUTPUT_FORMULA, BufferSizes, buffer_sizes
 from core.plan.choice import Engine
 from core.plan.engines import RULES
 from core.plan.overhead import overhead
@@ -138,7 +138,8 @@ def _device_plan(
     parts = [Part(PartKind.OTHERS, device.used)] if device.used.value != 0 else []
     parts.append(Part(PartKind.WEIGHTS, _weights(number, table, placement, sizes)))
     if size is None:
-        if number in placement.layers:
+        # Where not even the layers are known, they would go with the output.
+        if number in (placement.layers or (placement.output,)):
             parts.append(Part(PartKind.CACHE, _unknown_cache(model, settings)))
             parts.append(Part(PartKind.COMPUTE, _unknown_compute()))
     else:
@@ -166,9 +167,16 @@ def _device_plan(
         ),
         total.note if total.value is None else device.memory.note or _MARGIN_NOTE,
     )
-    return DevicePlan(
-        device, tuple(parts), total, free, _device_verdict(parts, capacity, free_value, wanted)
-    )
+    verdict = _device_verdict(parts, capacity, free_value, wanted)
+    if _lacks_tensors(model) and verdict is not Verdict.DOES_NOT_FIT:
+        verdict = Verdict.UNKNOWN
+    return DevicePlan(device, tuple(parts), total, free, verdict)
+
+
+def _lacks_tensors(model: Model) -> bool:
+    """Whether a shard or the end of a header is missing, so that every total is a lower bound."""
+    file = model.file
+    return bool(file.missing) or any(header.data_offset is None for header in file.headers)
 
 
 def _device_verdict(
@@ -279,6 +287,8 @@ def _judge(
         plan = unknown[0]
         if plan.total.value is None:
             return Verdict.UNKNOWN, plan.total.note
+        if _lacks_tensors(model):
+            return Verdict.UNKNOWN, "a part of the model is missing: every total is a lower bound"
         return Verdict.UNKNOWN, f"the memory of {plan.device.name} is not known"
     tight = [plan for plan in judged if plan.verdict is Verdict.TIGHT]
     if tight:
@@ -325,8 +335,8 @@ def _totals(
     compute_source = sizes.buffers.compute[0].source if sizes.buffers else _UNKNOWN
     return MemoryPlan(
         cache=number(cache, source, "K + V"),
-        cache_k=number(k, source),
-        cache_v=number(v, source),
+        cache_k=number(k, source, "cells x bytes of a K row, over the layers that keep one"),
+        cache_v=number(v, source, "cells x bytes of a V row, over the layers that keep one"),
         cache_per_token=Number(
             per_token,
             Unit.BYTES_PER_TOKEN,
@@ -336,7 +346,7 @@ def _totals(
         ),
         state=number(state, source, _STATE_FORMULA),
         compute=number(compute, compute_source, "sum over the devices"),
-        output=number(output, buffer_source),
+        output=number(output, buffer_source, OUTPUT_FORMULA),
         total=_sum(parts),
         devices=devices,
         verdict=verdict,

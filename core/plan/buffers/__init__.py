@@ -10,7 +10,7 @@ from core.machine.machine import Backend
 from core.model.cache_size import CacheSize
 from core.model.model import Model
 from core.plan.buffers.anatomy import Anatomy, dissect
-from core.plan.buffers.compose import UnmodelledError, gives_embeddings, graph
+from core.plan.buffers.compose import UnmodelledError, gives_embeddings, graph, is_encoder
 from core.plan.buffers.parts import Shape
 from core.plan.buffers.tape import HOST, Program, compile_tape, peaks
 from core.plan.choice import Engine
@@ -25,7 +25,7 @@ _SOURCE = Source(
 )
 _FORMULA = "most that is alive at once while a batch goes through the layers"
 _OUTPUT_SOURCE = Source(Rank.DERIVED, "output buffer of llama.cpp b11434, in host memory")
-_OUTPUT_FORMULA = "4 B x (vocabulary + embedding, where it is given out) x slots"
+OUTPUT_FORMULA = "4 B x (vocabulary + embedding, where it is given out) x slots"
 _KEPT = 256  # compiled graphs per model
 _PERIODS_KEPT = 2
 
@@ -90,15 +90,15 @@ def buffer_sizes(
     note = ERROR_NOTE
     try:
         walked = _walked(model, anatomy, key, len(gpus) + 1)
-    except UnmodelledError:
-        note = _UNMODELLED
-        for device in (placement.host, *number):
-            by_device[device] = None
-    else:
         found = walked.peaks.get(cells)
         if found is None:
             aligned = [HOST_ALIGNMENT] + [key.aligned] * len(gpus)
             found = walked.peaks[cells] = peaks(walked.program, cells, aligned)
+    except (UnmodelledError, OverflowError):
+        note = _UNMODELLED
+        for device in (placement.host, *number):
+            by_device[device] = None
+    else:
         for device, index in ((placement.host, HOST), *number.items()):
             by_device[device] = (by_device[device] or 0) + found[index]
     inputs = (
@@ -184,17 +184,19 @@ def _output(anatomy: Anatomy, settings: Settings) -> Number[int]:
     """Logits, and embeddings where the model gives them, for one row per slot."""
     rows = settings.slots
     width = anatomy.embedding if gives_embeddings(anatomy) else 0
+    known = bool(anatomy.vocabulary) or is_encoder(anatomy)
     return Number(
-        4 * (anatomy.vocabulary + width) * rows,
+        4 * (anatomy.vocabulary + width) * rows if known else None,
         Unit.BYTES,
         _OUTPUT_SOURCE,
-        _OUTPUT_FORMULA,
+        OUTPUT_FORMULA,
         (
             Input("vocabulary", anatomy.vocabulary),
             Input("embedding", width),
             Input("slots", rows),
         ),
+        "" if known else "The file does not say how many tokens its vocabulary has.",
     )
 
 
-__all__ = ["BufferSizes", "buffer_sizes"]
+__all__ = ["OUTPUT_FORMULA", "BufferSizes", "buffer_sizes"]

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 from core.gguf.header import Array, Tensor, Value
 from core.model.cache_size import CacheSize
+from core.model.keys import LARGEST
 from core.model.model import CacheGroup, Model
 from core.model.model import Shape as ModelShape
 
 Shape = tuple[int, ...]
 _RECURRENT = ("ssm_", "shortconv.", "time_mix_")
+_MOST_DIGITS = 6  # of a layer's number
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,15 +97,20 @@ class Anatomy:
         return tuple(counts), streams
 
     def number(self, key: str, default: float = 0) -> float:
-        """A number of this architecture's metadata; the first one of an array."""
+        """A number of this architecture's metadata; the first one of an array.
+
+        One that no model has (not finite, or beyond LARGEST) counts as absent.
+        """
         value = self.metadata.get(f"{self.architecture}.{key}")
         if isinstance(value, Array):
             value = value.items[0] if value.items else None
-        return value if isinstance(value, int | float) else default
+        if not isinstance(value, int | float) or not abs(value) <= LARGEST:
+            return default
+        return value
 
     def integer(self, key: str, default: int = 0) -> int:
-        """A whole number of this architecture's metadata."""
-        return int(self.number(key, default))
+        """A count or a width of this architecture's metadata, never below 0."""
+        return max(0, int(self.number(key, default)))
 
 
 def split_tensors(
@@ -115,7 +122,8 @@ def split_tensors(
     for tensor in tensors:
         first, _, tail = tensor.name.partition(".")
         number, _, name = tail.partition(".")
-        if first == "blk" and number.isdecimal():
+        plain = number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS
+        if first == "blk" and plain:
             layers.setdefault(int(number), {})[name] = tensor.shape
         else:
             rest[tensor.name] = tensor.shape

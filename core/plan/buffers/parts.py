@@ -15,6 +15,7 @@ I64 = 8
 
 # Cache types that ggml-cuda's flash attention takes (fattn.cu).
 _CUDA_ATTENDS = frozenset(("f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"))
+_MOST_EXPERTS = 512  # LLAMA_MAX_EXPERTS (llama-hparams.h)
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +308,8 @@ class Graph:
         tape = self.tape
         down = layer.shapes[f"ffn_down{suffix}.weight"]
         width, out_width, count = down[0], down[1], down[2]
+        if not 0 < used <= min(count, _MOST_EXPERTS):
+            raise LookupError(f"{used} of {count} experts")
         logits = probabilities
         if logits is None:
             logits = self.mul(layer.rows("ffn_gate_inp"), x)

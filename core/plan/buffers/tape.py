@@ -24,6 +24,7 @@ Size: TypeAlias = tuple[float, ...]
 
 HOST = 0  # device 0 is always the host; GPUs follow
 _ENDLESS = 1 << 62
+_MOST = 1 << 60  # bytes of one tensor: what no memory holds
 _COPIES = 4  # of everything that enters a device, where several work at once (ggml-backend.cpp)
 
 
@@ -298,13 +299,18 @@ def compile_tape(tape: Tape, devices: int, pipelined: bool = False) -> Program:
 
 
 def peaks(program: Program, cells: Sequence[int], alignment: Sequence[int]) -> list[int]:
-    """Bytes that each device's allocator reaches with so many cells in each cache."""
+    """Bytes that each device's allocator reaches with so many cells in each cache.
+
+    Raises OverflowError where keys that lie give a tensor a size that none can have.
+    """
     sizes: list[int] = []
     for constant, *slopes in program.sizes:
         size = constant
         for slope, count in zip(slopes, cells, strict=True):
             size += slope * count
         sizes.append(ceil(size))
+    if sizes and not 0 <= min(sizes) <= max(sizes) <= _MOST:
+        raise OverflowError("a tensor of the graph")
     return [
         _peak(events, [(size + a - 1) // a * a for size in sizes])
         for events, a in zip(program.events, alignment, strict=True)
@@ -319,6 +325,9 @@ def _peak(events: tuple[Event, ...], sizes: list[int]) -> int:
     for block, index in events:
         if index >= 0:
             size = sizes[index]
+            if not size:
+                placed[block] = (0, 0)
+                continue
             if size in spaces:  # the best fit of all, the last of several
                 position = len(spaces) - 1 - spaces[::-1].index(size)
                 offset = starts.pop(position)
@@ -338,6 +347,8 @@ def _peak(events: tuple[Event, ...], sizes: list[int]) -> int:
             placed[block] = (offset, end)
             continue
         offset, end = placed[block]
+        if offset == end:
+            continue
         position = bisect_left(starts, offset)
         before = position - 1
         if before >= 0 and starts[before] + spaces[before] == offset:
