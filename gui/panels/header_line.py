@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
-from core.gguf import display
+from core.gguf import display, excerpt
 from core.gguf.header import Kind
 from core.model.model import CacheGroup, Model, StateGroup
 from core.provenance import Input, Number, Rank, Source, Unit, format_value
@@ -13,16 +13,19 @@ from gui.panels.overview import facts
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.text import Style, Text
+from gui.widgets.wrap import Wrap
+
+# Of a longer name nobody reads the rest here.
+_NAME_LETTERS = 300
 
 
-class HeaderLine(QWidget):
+class HeaderLine(Wrap):
     """Name, label and bits, parameters, layers and size of the open model."""
 
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self._document = document
         self._name = ElidedText(style=Style.HEADLINE)
-        self._name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._label = Text(style=Style.STRONG)
         self._bits = FactLabel("Bits per weight")
         self._parameters = FactLabel("Parameters")
@@ -30,21 +33,18 @@ class HeaderLine(QWidget):
         self._layers = FactLabel("Layers")
         self._size = FactLabel("Size of the whole file")
         self._parts = Text(style=Style.MUTED)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(2 * self.fontMetrics().averageCharWidth())
-        for widget in (
-            self._name,
-            self._label,
-            self._bits,
-            self._parameters,
-            self._active,
-            self._layers,
-            self._size,
-            self._parts,
-        ):
-            row.addWidget(widget)
-        row.addStretch(1)
+        self.set_cells(
+            [
+                self._name,
+                self._label,
+                self._bits,
+                self._parameters,
+                self._active,
+                self._layers,
+                self._size,
+                self._parts,
+            ]
+        )
         document.model_changed.connect(self._show)
         document.units_changed.connect(self._show)
         self._show()
@@ -54,7 +54,7 @@ class HeaderLine(QWidget):
         if model is None:
             return
         self._name.set_text(title(model))
-        self._label.set_text(display(model.label))
+        self._label.set_text(excerpt(model.label))
         self._label.setVisible(bool(model.label))
         weights, units = model.weights, self._document.units
         has_weights = weights.parameters > 0
@@ -78,7 +78,7 @@ class HeaderLine(QWidget):
 
 def title(model: Model) -> str:
     """What to call a model: its own name, or that of its file."""
-    return display(model.name) or display(model.file.header.path.name)
+    return excerpt(model.name, _NAME_LETTERS) or display(model.file.header.path.name)
 
 
 def layers_in_words(model: Model) -> str:
@@ -103,10 +103,15 @@ def _layers(model: Model) -> Number[int]:
 
 
 def _parts(model: Model) -> str:
-    words = [] if model.file.kind is Kind.MODEL else [str(model.file.kind)]
-    count = len(model.file.headers) + len(model.file.missing)
-    if count > 1:
-        words.append(f"{count} shards")
-    if model.file.missing:
-        words.append(f"{len(model.file.missing)} missing")
+    """What else the files are. How many shards there are is what the file says: one name of
+    ``missing`` may stand for many."""
+    file = model.file
+    words = [] if file.kind is Kind.MODEL else [str(file.kind)]
+    found, stated = len(file.headers), file.header.metadata.get("split.count")
+    if not file.missing:
+        words += [f"{found} shards"] if found > 1 else []
+    elif isinstance(stated, int) and stated > found:
+        words.append(f"{found} of {stated:,} shards")
+    else:
+        words.append(f"{found} {'shard' if found == 1 else 'shards'}, others missing")
     return ", ".join(words)

@@ -16,8 +16,12 @@ from gui.panels.overview import OverviewPanel
 from gui.panels.plan import PlanPanel
 from gui.panels.tensors import TensorsPanel
 
-# Two columns need about so many characters of the system's font.
+# Two columns need about so many characters of the system's font, one of them so many.
 _TWO_COLUMNS = 125
+_COLUMN = 35
+# Of the width, left and right, until the user moves the splitter.
+_SHARES = (1, 2)
+_WIDE = 10_000  # more pixels than a column's least width: Qt scales sizes only above that
 
 
 class ModelPage(QWidget):
@@ -49,13 +53,17 @@ class ModelPage(QWidget):
         self.splitter.setChildrenCollapsible(False)
         self.splitter.addWidget(self.tabs)
         self.splitter.addWidget(self.plan_area)
-        self.splitter.setStretchFactor(0, 5)
-        self.splitter.setStretchFactor(1, 6)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.header)
-        column.addWidget(self.splitter, 1)
+        sides: tuple[QWidget, QWidget] = (self.tabs, self.plan_area)
+        for number, side in enumerate(sides):
+            self.splitter.setStretchFactor(number, _SHARES[number])
+            side.setMinimumWidth(_COLUMN * self.fontMetrics().averageCharWidth())
+        self.splitter.splitterMoved.connect(self._keep_columns)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.addWidget(self.header)
+        self._column.addWidget(self.splitter, 1)
         self._columns = QByteArray()
+        self._place_columns()
         self.setFocusProxy(self.tabs.tabBar())
         document.model_changed.connect(self._count)
 
@@ -84,29 +92,35 @@ class ModelPage(QWidget):
             self.tensors.focus_filter()
 
     def splitter_state(self) -> str:
-        """Where the splitter stands where there are two columns, in base64."""
-        state = self._columns if self.narrow else self.splitter.saveState()
-        return state.toBase64().toStdString()
+        """Where the user put the splitter between the two columns, in base64; "" for nowhere."""
+        return self._columns.toBase64().toStdString()
 
     def restore_splitter(self, state: str) -> None:
         """Put the splitter back; nothing happens for an unknown state."""
         self._columns = QByteArray.fromBase64(state.encode("ascii", "replace"))
-        if not self.narrow:
-            self.splitter.restoreState(self._columns)
+        self._place_columns()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Two columns where there is room for them."""
         super().resizeEvent(event)
         narrow = self.width() < _TWO_COLUMNS * self.fontMetrics().averageCharWidth()
         if narrow and not self.narrow:
-            self._columns = self.splitter.saveState()
             self.tabs.insertTab(0, self.plan_area, "Plan")
             self.tabs.setCurrentIndex(0)
         elif not narrow and self.narrow:
             self.tabs.removeTab(self.tabs.indexOf(self.plan_area))
+            self._column.activate()  # the splitter has its new width before it is shared out
             self.splitter.addWidget(self.plan_area)
             self.plan_area.show()
-            self.splitter.restoreState(self._columns)
+            self._place_columns()
+
+    def _keep_columns(self) -> None:
+        self._columns = self.splitter.saveState()
+
+    def _place_columns(self) -> None:
+        """As the user left them, or as they are shared out at first."""
+        if not self.narrow and not self.splitter.restoreState(self._columns):
+            self.splitter.setSizes([_WIDE * share for share in _SHARES])
 
     def _count(self) -> None:
         model = self._document.model

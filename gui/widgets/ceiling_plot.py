@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from core.plan.plan import DepthPoint
 from core.units import format_rate, format_tokens
@@ -51,17 +51,24 @@ def sentence(curve: Curve) -> str:
 
 
 class CeilingPlot(QWidget):
-    """Shows a `Curve`, or a sentence where there is none."""
+    """Shows a `Curve`, or a sentence where there is none, with ``remedy`` under it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, remedy: QWidget | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._curve: Curve | None = None
         self.canvas: PlotCanvas | None = None
         self._asked = False
         self._words = Text("", Style.MUTED, wrap=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._without = QWidget()
+        column = QVBoxLayout(self._without)
+        column.addStretch(1)
+        column.addWidget(self._words)
+        if remedy is not None:
+            column.addWidget(remedy, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(2)
         self._stack = QStackedLayout(self)
-        self._stack.addWidget(self._words)
+        self._stack.addWidget(self._without)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Decode ceiling by depth")
 
@@ -81,14 +88,13 @@ class CeilingPlot(QWidget):
         self._show()
 
     def sizeHint(self) -> QSize:
-        """Twelve lines high."""
+        """Seven lines high at least, with room for the axis and a few labels; it takes more."""
         metrics = self.fontMetrics()
-        return QSize(40 * metrics.averageCharWidth(), 12 * metrics.height())
+        return QSize(40 * metrics.averageCharWidth(), 7 * metrics.height())
 
     def minimumSizeHint(self) -> QSize:
-        """Eight lines high at least, with room for the axis and a few labels."""
-        metrics = self.fontMetrics()
-        return QSize(24 * metrics.averageCharWidth(), 8 * metrics.height())
+        """May become narrower."""
+        return QSize(24 * self.fontMetrics().averageCharWidth(), self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """The first paint asks for the part that draws."""
@@ -111,7 +117,7 @@ class CeilingPlot(QWidget):
 
     def _show(self) -> None:
         if self._curve is None:
-            self._stack.setCurrentWidget(self._words)
+            self._stack.setCurrentWidget(self._without)
             self.setAccessibleDescription(self._words.text())
             return
         self.setAccessibleDescription(sentence(self._curve))

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyqtgraph
-from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QCursor
-from PySide6.QtWidgets import QGraphicsView, QToolTip
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QCursor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import (
+    QGraphicsItem,
+    QGraphicsView,
+    QStyleOptionGraphicsItem,
+    QToolTip,
+    QWidget,
+)
 
 from core.plan.plan import DepthPoint
 from core.units import format_rate, format_tokens
@@ -17,6 +23,10 @@ from gui import theme
 from gui.widgets.ceiling_plot import Curve
 
 pg: Any = pyqtgraph  # has no types
+
+
+_RESERVED = "ceiling, up to the context chosen"
+_BEYOND = "if more context were reserved"
 
 
 class PlotCanvas:
@@ -56,6 +66,8 @@ class PlotCanvas:
         self._marker = pg.ScatterPlotItem(size=9, pxMode=True)
         for item in (self._grid, self._stem, self._dashed, self._solid, self._marker):
             self._box.addItem(item, ignoreBounds=True)
+        self._legend = _Legend(self._box, self._view.font())
+        self._box.sigResized.connect(self._place_legend)
         self._view.scene().sigMouseMoved.connect(self._read)
         self.dress()
 
@@ -88,6 +100,7 @@ class PlotCanvas:
         self._stem.setPen(_pen(c.muted, Qt.PenStyle.DotLine))
         self._marker.setPen(_pen(c.window))
         self._marker.setBrush(pg.mkBrush(c.accent))
+        self._legend.update()
 
     def set_curve(self, curve: Curve) -> None:
         """Draw this curve."""
@@ -102,6 +115,22 @@ class PlotCanvas:
         else:
             self._marker.setData([at.depth], [at.tok_s])
             self._stem.setData([at.depth, at.depth], [0.0, at.tok_s])
+        self._place_legend()
+
+    def _place_legend(self) -> None:
+        """In the corner on the right that the curve leaves free; nowhere on a small plot."""
+        curve = self._curve
+        if curve is None or self._axes is None:
+            return
+        self._legend.set_lines(2 if curve.beyond else 1)
+        size, box = self._legend.boundingRect(), self._box.boundingRect()
+        # The curve falls, so it is highest where the legend begins.
+        point = curve.nearest(curve.last_depth * (1 - size.width() / max(box.width(), 1)))
+        share = (point.tok_s or 0.0) / self._axes[1] if point else 0.0
+        above = share < 1 - 1.2 * size.height() / max(box.height(), 1)
+        self._legend.setVisible(size.width() < box.width() and 3 * size.height() < box.height())
+        top = 0.0 if above else box.height() - 1.2 * size.height()
+        self._legend.setPos(box.width() - size.width(), top)
 
     def _read(self, position: QPointF) -> None:
         """Say what the curve is under the pointer."""
@@ -127,6 +156,47 @@ class PlotCanvas:
         self._left.setTicks([[(rate, f"{rate:,.10g}") for rate in rates]])
         depths = _depth_ticks(curve.last_depth)
         self._bottom.setTicks([[(depth, format_tokens(depth)) for depth in depths]])
+
+
+class _Legend(QGraphicsItem):
+    """What the solid and the dashed line are."""
+
+    def __init__(self, parent: QGraphicsItem, font: QFont) -> None:
+        super().__init__(parent)
+        self._font = font
+        self._lines = 0
+        self._bounds = QRectF()
+
+    def set_lines(self, lines: int) -> None:
+        """Tell the first one or both."""
+        if lines != self._lines:
+            self.prepareGeometryChange()
+            self._lines = lines
+            metrics = QFontMetricsF(self._font)
+            widest = max(metrics.horizontalAdvance(words) for words in (_RESERVED, _BEYOND))
+            self._bounds = QRectF(0, 0, widest + 4 * metrics.height(), lines * metrics.height())
+
+    def boundingRect(self) -> QRectF:
+        """So many lines."""
+        return self._bounds
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """A piece of each line, and its words; grid lines do not run through them."""
+        c = theme.colors()
+        painter.fillRect(self._bounds, QColor(c.window))
+        height = QFontMetricsF(self._font).height()
+        painter.setFont(self._font)
+        styles = ((c.accent, Qt.PenStyle.SolidLine, 2), (c.muted, Qt.PenStyle.DashLine, 1))
+        lines = zip(range(self._lines), (_RESERVED, _BEYOND), styles, strict=False)
+        for line, words, (color, style, width) in lines:
+            middle = (line + 0.5) * height
+            painter.setPen(QPen(QColor(color), width, style))
+            painter.drawLine(QLineF(height / 2, middle, 2.5 * height, middle))
+            painter.setPen(QColor(c.muted))
+            place = self._bounds.adjusted(3 * height, line * height, 0, 0)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft), words)
 
 
 def _pen(color: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine, width: int = 1) -> Any:

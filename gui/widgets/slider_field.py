@@ -46,6 +46,10 @@ class _Field(QWidget):
         self._grid.addWidget(box, 0, 1)
         self.setFocusProxy(self.slider)
 
+    def narrowest_slider(self) -> int:
+        """Pixels that the slider and the gap beside it take at least; the box may have the rest."""
+        return self.slider.minimumWidth() + self._grid.horizontalSpacing()
+
 
 class SliderField(_Field):
     """A whole number: the slider goes over stops, the box takes any number in its range.

@@ -53,11 +53,12 @@ class Wrap(QWidget):
 
     def sizeHint(self) -> QSize:
         """As high as it is at its present width."""
-        return QSize(self.minimumSizeHint().width(), self.heightForWidth(self.width()))
+        hints = [cell.sizeHint().width() for cell in self._shown()]
+        return QSize(max(hints, default=0), self.heightForWidth(self.width()))
 
     def minimumSizeHint(self) -> QSize:
-        """As wide as the widest child."""
-        return QSize(max((place.width() for place in self._places(1)), default=0), 0)
+        """As wide as the widest child must be."""
+        return QSize(max((c.minimumSizeHint().width() for c in self._shown()), default=0), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Place the children anew."""
@@ -102,7 +103,7 @@ class Wrap(QWidget):
         x = y = 0
         places: list[QRect] = []
         for hint in hints:
-            taken = widest if self._uniform else hint.width()
+            taken = min(widest if self._uniform else hint.width(), width)
             if x and x + taken > width:
                 x, y = 0, y + line_height + between
             places.append(QRect(x, y + (line_height - hint.height()) // 2, taken, hint.height()))

@@ -503,6 +503,43 @@ def test_a_narrow_window_makes_the_plan_a_tab_and_a_wide_one_takes_it_back(
         assert window.width() == width
 
 
+def move_splitter(window: MainWindow, pixels: int) -> None:
+    handle = window.page.splitter.handle(1)
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    start = handle.rect().center()
+    QTest.mousePress(handle, left, none, start)
+    QTest.mouseMove(handle, start + QPoint(pixels, 0))
+    QTest.mouseRelease(handle, left, none, start + QPoint(pixels, 0))
+
+
+def test_a_window_that_was_narrow_from_the_start_opens_to_two_usable_columns(
+    qtbot: QtBot, make_window: MakeWindow, make_file: MakeFile
+) -> None:
+    for start in (520, 800):
+        window = make_window()
+        window.resize(start, 700)
+        open_and_wait(qtbot, window, make_file())
+        qtbot.wait(20)
+        assert window.page.narrow
+        window.resize(1400, 700)
+        qtbot.wait(20)
+        left, right = window.page.splitter.sizes()
+        assert 1.5 < right / left < 2.5
+        window.close()
+
+
+def test_a_column_stays_readable_however_far_the_splitter_is_dragged(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    window.resize(1280, 700)
+    open_and_wait(qtbot, window, make_file())
+    qtbot.wait(20)
+    letters = 35 * window.fontMetrics().averageCharWidth()
+    for pixels in (1000, -1000):
+        move_splitter(window, pixels)
+        assert min(window.page.splitter.sizes()) >= letters
+
+
 def test_the_columns_come_back_after_a_narrow_window_and_at_the_next_start(
     qtbot: QtBot, make_window: MakeWindow, make_file: MakeFile
 ) -> None:
@@ -510,7 +547,7 @@ def test_the_columns_come_back_after_a_narrow_window_and_at_the_next_start(
     first.resize(1280, 700)
     open_and_wait(qtbot, first, make_file())
     qtbot.wait(20)
-    first.page.splitter.setSizes([600, 680])
+    move_splitter(first, 150)
     sizes = first.page.splitter.sizes()
     first.resize(700, 600)
     qtbot.wait(20)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QColor
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QAccessible, QColor, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -18,13 +21,16 @@ from PySide6.QtWidgets import (
     QLabel,
     QScrollArea,
     QSlider,
+    QToolTip,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
 
+from core.gguf import open_file
 from core.machine.machine import DeviceKind
+from core.model import model_from
 from core.model.model import Model
-from core.plan.choice import Choice
+from core.plan.choice import Choice, FlashAttention
 from core.plan.plan import PartKind, Verdict
 from core.provenance import Number, Rank, Source, Unit
 from core.units import UnitSystem
@@ -32,6 +38,7 @@ from gui.document import Document
 from gui.panels.plan import PlanPanel
 from gui.panels.plan import what_if as what_if_module
 from gui.panels.plan.machine_picker import summary
+from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.panels.plan.recipes import Recipe, as_it_is
 from gui.theme import LIGHT
 from gui.widgets.fact_label import FactLabel
@@ -109,8 +116,8 @@ def choose_context(panel: PlanPanel, tokens: int) -> None:
 @pytest.mark.parametrize(
     ("context", "verdict", "words"),
     [
-        (16_384, Verdict.TIGHT, "Only 1.92 GiB free on RTX 3090"),
-        (262_144, Verdict.DOES_NOT_FIT, "2.77 GiB too much on RTX 3090"),
+        (16_384, Verdict.TIGHT, "only 1.92 GiB free"),
+        (262_144, Verdict.DOES_NOT_FIT, "2.77 GiB too much"),
     ],
 )
 def test_verdict_headline_and_reason_say_the_same(
@@ -120,7 +127,8 @@ def test_verdict_headline_and_reason_say_the_same(
     assert document.plan is not None
     assert document.plan.verdict is verdict
     assert panel.memory.verdict.text() == LIGHT.verdict(verdict).word
-    assert panel.memory.reason.shown == words
+    assert panel.memory.about.shown == words
+    assert panel.memory.reason.isHidden()
     assert panel.memory.headline.capacity.shown == "24.00 GiB"
     over = panel.memory.devices[0].bar.capacity_edge() is not None
     assert over is (verdict is Verdict.DOES_NOT_FIT)
@@ -135,7 +143,7 @@ def test_the_bar_overflows_at_the_very_step_at_which_the_words_change(
         over = panel.memory.devices[0].bar.capacity_edge() is not None
         word = panel.memory.verdict.text()
         assert over == (word == LIGHT.verdict(Verdict.DOES_NOT_FIT).word)
-        assert over == ("too much" in panel.memory.reason.shown)
+        assert over == ("too much" in panel.memory.about.shown)
         seen.add(over)
     assert seen == {True, False}
 
@@ -192,12 +200,67 @@ def test_two_cards_have_a_bar_each_and_their_memory_is_never_summed(
     card = CARD.devices[0]
     document.set_machine(plans.machine(card, card, plans.device("RAM"), id="two", name="Two"))
     assert len(panel.memory.devices) == 3
-    names = [block.bar.accessibleName() for block in panel.memory.devices]
+    names = [block.accessibleName() for block in panel.memory.devices]
     assert names == ["Memory of RTX 3090 #1", "Memory of RTX 3090 #2", "Memory of RAM"]
     assert panel.memory.headline.capacity.shown == "24.00 GiB"
     assert not any("48.0" in text for text in said(panel))
+    assert panel.memory.about.shown == "on RTX 3090 #1, only 1.92 GiB free"
     document.set_machine(CARD)
     assert len(panel.memory.devices) == 1
+
+
+def test_a_device_that_holds_next_to_nothing_is_one_line_that_still_says_everything(
+    panel: PlanPanel, document: Document, qtbot: QtBot
+) -> None:
+    document.set_machine(plans.RTX_3090)
+    qtbot.wait(20)
+    card, host = panel.memory.devices
+    assert card.bar.isVisible()
+    assert not card.title.isVisible()  # the headline is its title
+    assert host.title.isVisible()
+    assert not host.bar.isVisible()
+    assert not host.legend.isVisible()
+    assert host.height() < 2 * host.fontMetrics().height()
+    assert host.accessibleName() == "Memory of RAM"
+    # 6 of 64 GiB are in use by others; that is all that lies there
+    assert "system and others 6.00 GiB" in host.accessibleDescription()
+    assert "58.0 GiB free" in host.accessibleDescription()
+    spoken = host.amount.total.accessibleDescription()
+    assert spoken.startswith("6.00 GiB")
+    place = host.mapToGlobal(host.rect().center())
+    QApplication.sendEvent(host, QHelpEvent(QEvent.Type.ToolTip, host.rect().center(), place))
+    assert "system and others 6.00 GiB" in QToolTip.text()
+    QToolTip.hideText()
+
+
+def test_a_device_that_layers_were_moved_to_has_its_own_bar(qtbot: QtBot) -> None:
+    document = Document()
+    panel = PlanPanel(document)
+    qtbot.addWidget(panel)
+    path = files("resources") / "specimens" / "Llama-3.1-8B-Instruct-Q4_K_M.gguf"
+    document.set_machine(plans.RTX_3090)
+    document.set_model(model_from(open_file(Path(str(path)))))
+    host = panel.memory.devices[1]
+    assert not host.bar.isVisibleTo(panel)
+    document.choose(gpu_layers=16)
+    assert host.bar.isVisibleTo(panel)
+    assert panel.memory.devices[0].bar.isVisibleTo(panel)
+    document.undo_stack.undo()
+    assert not host.bar.isVisibleTo(panel)
+
+
+def test_two_devices_in_trouble_are_both_named(panel: PlanPanel, document: Document) -> None:
+    two = plans.resolve(plans.model(), plans.RTX_3090, Choice(context=262_144))
+    small = replace(
+        two.memory.devices[1],
+        total=Number(65 * GIB, Unit.BYTES, plans.FILE),
+        free=Number(-GIB, Unit.BYTES, plans.FILE),
+        verdict=Verdict.DOES_NOT_FIT,
+    )
+    memory = replace(two.memory, devices=(two.memory.devices[0], small))
+    panel.memory.show_plan(replace(two, memory=memory), UnitSystem.GIB)
+    assert "RTX 3090" in panel.memory.about.shown
+    assert panel.memory.reason.shown == "Also 1.00 GiB too much on RAM"
 
 
 # What is not known.
@@ -242,6 +305,57 @@ def test_an_unknown_bandwidth_leaves_the_memory_verdict_alone(
     assert panel.machine.bandwidth.fact.shown == "bandwidth unknown"
 
 
+# Speed.
+
+
+def test_the_headline_says_that_it_is_a_ceiling_and_what_that_is(panel: PlanPanel) -> None:
+    # 936 GB/s over 2.4 GB, and over 2.4 GB + 16,384 tokens of 20,480 B (domain.md, section 2)
+    assert panel.speed.at_start.shown == "390"
+    assert panel.speed.at_depth.shown == "342 tok/s"
+    word = next(w for w in panel.findChildren(QLabel) if w.text() == "ceiling")
+    assert word.isVisible()
+    for said_of_it in (word.toolTip(), word.accessibleDescription()):
+        assert "not a promise" in said_of_it
+    assert panel.speed.where.shown == "at most, from an empty cache to 16,384 tokens"
+
+
+def test_without_a_bandwidth_one_click_measures_this_computer(
+    panel: PlanPanel, document: Document, qtbot: QtBot
+) -> None:
+    here = plans.machine(plans.device("RAM", bandwidth=None), id="this", name="This computer")
+    document.set_machine(here)
+    assert not panel.speed.remedy.isVisible()  # nobody has looked at it yet
+    document.set_this_computer(here)
+    assert panel.speed.remedy.isVisible()
+    assert "Measure" in panel.speed.remedy.text()
+    with qtbot.waitSignal(panel.measure_asked):
+        QTest.mouseClick(panel.speed.remedy, Qt.MouseButton.LeftButton)
+    source = Source(Rank.MEASURED, "memory read by this program")
+    number = Number(41.5e9, Unit.BYTES_PER_SECOND, source)
+    document.set_this_computer(replace(here, devices=(replace(here.devices[0], bandwidth=number),)))
+    assert not panel.speed.remedy.isVisible()
+    assert panel.speed.at_depth.shown.endswith("tok/s")
+
+
+def test_without_a_bandwidth_another_machine_leads_to_typing_it(
+    panel: PlanPanel, document: Document
+) -> None:
+    document.set_machine(plans.machine(plans.device("RAM", bandwidth=None)))
+    QTest.mouseClick(panel.speed.remedy, Qt.MouseButton.LeftButton)
+    (dialog,) = panel.findChildren(OwnMachineDialog)
+    assert dialog.isVisible()
+    dialog.bandwidth.setText("51.2")
+    QTest.keyClick(dialog.memory, Qt.Key.Key_Return)
+    assert document.machine.devices[0].bandwidth.value == 51.2e9
+    assert not panel.speed.remedy.isVisible()
+    assert panel.speed.at_depth.shown.endswith("tok/s")
+
+
+def test_an_unknown_cache_rule_offers_no_bandwidth(panel: PlanPanel, document: Document) -> None:
+    document.set_model(plans.model(known=False))
+    assert not panel.speed.remedy.isVisible()
+
+
 # What if.
 
 
@@ -270,13 +384,9 @@ def test_an_exact_context_can_be_typed(panel: PlanPanel, document: Document) -> 
     assert panel.what_if.context.box.text() == "55,296"
 
 
-def test_the_trained_length_is_marked_and_going_beyond_it_is_said(
-    panel: PlanPanel, document: Document
-) -> None:
+def test_the_trained_length_is_marked(panel: PlanPanel) -> None:
     mark = "trained for 262,144"
     assert any(w.accessibleName() == mark for w in panel.findChildren(QWidget))
-    choose_context(panel, 300_000)
-    assert any("this is beyond it" in w.accessibleName() for w in panel.findChildren(QWidget))
 
 
 def test_a_file_that_says_no_trained_length_still_has_a_slider(
@@ -389,21 +499,34 @@ def test_layers_are_offered_where_there_is_a_card(panel: PlanPanel, document: Do
     assert not layers.label.isVisibleTo(panel)
 
 
-def test_problems_of_the_plan_are_put_in_words(
-    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("choice", "row", "words"),
+    [
+        ({"context": 200_000}, "context", ("131,072", "rope scaling")),
+        ({"cache_v": "q8_0", "flash_attention": FlashAttention.OFF}, "cache", ("refuses", "f16")),
+        ({"requantize": "IQ2_XXS"}, "quantization", ("importance matrix", "--imatrix")),
+        ({"backend": "cuda"}, "layers", ("no GPU", "another machine")),
+    ],
+)
+def test_what_is_wrong_with_a_choice_is_said_below_its_control_with_advice(
+    qtbot: QtBot, choice: dict[str, Any], row: str, words: tuple[str, str]
 ) -> None:
-    from core.problems import Problem, Severity
-
-    problem = Problem(
-        "needs-imatrix", "IQ2_XS needs an importance matrix.", Severity.WARNING, "Make one first."
-    )
-    document = Document(resolve=lambda *a: replace(plans.resolve(*a), problems=(problem,)))
+    document = Document()
     panel = PlanPanel(document)
     qtbot.addWidget(panel)
-    document.set_model(plans.model())
-    text = "Warning: IQ2_XS needs an importance matrix. Make one first."
-    assert [line.text.shown for line in panel.what_if.notes.lines] == [text]
-    assert not panel.what_if.notes.isHidden()
+    path = files("resources") / "specimens" / "Llama-3.1-8B-Instruct-Q4_K_M.gguf"
+    document.set_model(model_from(open_file(Path(str(path)))))
+    notes = panel.what_if.notes
+    assert all(lines.isHidden() for lines in notes.values())
+    document.choose(**choice)
+    for name, lines in notes.items():
+        assert lines.isHidden() is (name != row)
+    (line,) = notes[row].lines
+    for word in words:
+        assert word in line.text.shown
+    assert line.text.shown.startswith(("Note: ", "Warning: ", "Error: "))
+    document.reset()
+    assert notes[row].isHidden()
 
 
 # The place it has.

@@ -15,50 +15,88 @@ from pytestqt.qtbot import QtBot
 from core.gguf import open_file
 from core.machine.machine import DeviceKind, Machine
 from core.model import model_from
+from core.plan.plan import DevicePlan, Part, PartKind, Verdict
 from core.units import UnitSystem
 from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.panels.plan.recipes import recipes
-from gui.panels.plan.rounding import Scale, scale_for, shares
+from gui.panels.plan.sizes import DeviceSizes
 from tests.support import plans
 
 GIB = 2**30
 
 
-@given(st.lists(st.integers(0, 2**40), min_size=1, max_size=9), st.sampled_from(UnitSystem))
-def test_rounded_parts_add_up_to_the_rounded_total_and_none_is_off_by_a_whole_step(
-    sizes: list[int], units: UnitSystem
+PARTS = (PartKind.OTHERS, PartKind.WEIGHTS, PartKind.CACHE, PartKind.STATE, PartKind.COMPUTE)
+
+
+def sizes_of(parts: list[int], capacity: int | None, system: UnitSystem) -> DeviceSizes:
+    """Sizes of a device that holds these parts."""
+    total = sum(parts)
+    free = None if capacity is None else capacity - total
+    plan = DevicePlan(
+        plans.device("RAM", memory=capacity),
+        tuple(Part(k, plans.bytes_number(size)) for k, size in zip(PARTS, parts, strict=False)),
+        plans.bytes_number(total),
+        plans.bytes_number(free),
+        Verdict.FITS,
+    )
+    return DeviceSizes(plan, system)
+
+
+def hundredths(text: str) -> tuple[int, str]:
+    """ "1,234.56 GiB" as 123456 and "GiB"; less than a hundredth is 0."""
+    number, unit = text.removeprefix("<").split(" ")
+    return 0 if text.startswith("<") else int(number.replace(",", "").replace(".", "")), unit
+
+
+@given(
+    st.lists(st.integers(0, 2**40), min_size=1, max_size=len(PARTS)),
+    st.integers(1, 2**41),
+    st.sampled_from(UnitSystem),
+)
+def test_rounded_parts_add_up_to_the_rounded_total_and_with_what_is_free_to_the_capacity(
+    parts: list[int], capacity: int, system: UnitSystem
 ) -> None:
-    scale = scale_for(max(sizes), units)
-    total = scale.steps(sum(sizes))
-    steps = shares(sizes, total, scale)
-    assert sum(steps) == total
-    for size, step in zip(sizes, steps, strict=True):
-        assert abs(step - size * 100 / scale.bytes) < 1
+    sizes = sizes_of(parts, capacity, system)
+    total, unit = hundredths(sizes.total)
+    shown = [hundredths(sizes.part(k, n)) for k, n in zip(PARTS, parts, strict=False)]
+    assert {u for _, u in shown} == {unit}
+    assert sum(steps for steps, _ in shown) == total
+    over = sum(parts) > capacity
+    free = hundredths(sizes.free)[0]
+    assert total + (-free if over else free) == hundredths(sizes.capacity)[0]
+    step = {"GiB": 2**30, "MiB": 2**20, "GB": 10**9, "MB": 10**6}[unit] / 100
+    for (steps, _), part in zip(shown, parts, strict=True):
+        assert abs(steps - part / step) <= 1
 
 
 def test_a_card_of_24564_mib_is_shown_in_one_base_with_parts_that_add_up() -> None:
     # Reported by users: 16.98 GiB of model and 4.5 GiB of cache on such a card.
-    sizes = [round(16.98 * GIB), round(4.5 * GIB)]
+    parts = [0, round(16.98 * GIB), round(4.5 * GIB)]
     capacity = 24_564 * 2**20
-    gib = scale_for(capacity, UnitSystem.GIB)
-    assert gib.words(gib.steps(capacity)) == "23.99 GiB"
-    assert [gib.words(s) for s in shares(sizes, gib.steps(sum(sizes)), gib)] == [
-        "16.98 GiB",
-        "4.50 GiB",
-    ]
-    gb = scale_for(capacity, UnitSystem.GB)
-    assert gb.words(gb.steps(capacity)) == "25.76 GB"
+    gib = sizes_of(parts, capacity, UnitSystem.GIB)
+    assert gib.capacity == "23.99 GiB"
+    assert gib.part(PartKind.WEIGHTS, parts[1]) == "16.98 GiB"
+    assert gib.part(PartKind.CACHE, parts[2]) == "4.50 GiB"
+    assert gib.total == "21.48 GiB"
+    assert gib.rest() == "2.51 GiB free"
+    assert sizes_of(parts, capacity, UnitSystem.GB).capacity == "25.76 GB"
 
 
 def test_something_small_is_not_shown_as_nothing() -> None:
-    gib = Scale("GiB", GIB)
-    assert gib.words(gib.steps(990_000), nonzero=True) == "<0.01 GiB"
-    assert gib.words(0) == "0.00 GiB"
+    sizes = sizes_of([0, 990_000], 24 * GIB, UnitSystem.GIB)
+    assert sizes.part(PartKind.WEIGHTS, 990_000) == "<0.01 GiB"
+    assert sizes.part(PartKind.OTHERS, 0) == "0.00 GiB"
 
 
-def test_a_small_machine_is_shown_in_megabytes() -> None:
-    assert scale_for(512 * 2**20, UnitSystem.GIB).unit == "MiB"
-    assert scale_for(512 * 10**6, UnitSystem.GB).unit == "MB"
+def test_a_small_device_is_shown_in_megabytes() -> None:
+    assert sizes_of([2**20], 512 * 2**20, UnitSystem.GIB).capacity == "512.00 MiB"
+    assert sizes_of([10**6], 512 * 10**6, UnitSystem.GB).capacity == "512.00 MB"
+
+
+def test_a_capacity_that_nobody_knows_leaves_what_is_free_unknown() -> None:
+    sizes = sizes_of([2**20], None, UnitSystem.GIB)
+    assert (sizes.capacity, sizes.free) == ("unknown", "unknown")
+    assert sizes.rest() == "what is left is not known"
 
 
 @pytest.fixture

@@ -227,7 +227,7 @@ def test_a_file_that_is_no_model_is_named_and_a_missing_shard_makes_bounds(
     )
     line = header_of(qtbot, document, part)
     words = shown(line)
-    assert words[-1] == "projector, 2 shards, 1 missing"
+    assert words[-1] == "projector, 1 shard, others missing"
     assert "≥ 35.5 B parameters" in words
     assert "≥ 20.2 GiB" in words
 

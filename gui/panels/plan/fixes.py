@@ -13,6 +13,7 @@ from core.machine.machine import DeviceKind
 from core.model import recipe_sizes
 from core.plan.choice import FlashAttention
 from core.plan.plan import Plan, Verdict
+from core.problems import Severity
 from core.provenance import format_value
 from gui.document import Document
 from gui.widgets.text import Style, Text
@@ -38,8 +39,9 @@ class Fix:
 
 
 def fits(plan: Plan) -> bool:
-    """Whether the verdict is a kind of yes."""
-    return plan.verdict in (Verdict.FITS, Verdict.TIGHT)
+    """Whether the verdict is a kind of yes, and the engine would start."""
+    refused = any(problem.severity is Severity.ERROR for problem in plan.problems)
+    return plan.verdict in (Verdict.FITS, Verdict.TIGHT) and not refused
 
 
 def find_fixes(plan: Plan, what_if: WhatIf) -> Iterator[Fix | None]:

@@ -39,15 +39,19 @@ _OWN = "Type your own…"
 
 
 def summary(machine: Machine, units: UnitSystem) -> str:
-    """A machine in one line: its name and the memory of its first device."""
+    """A machine in one line: its name, of this computer its GPUs, and the memory of its first
+    device."""
     memory = machine.devices[0].memory
+    gpus = [gpu.name for gpu in machine.gpus]
+    told = [f"{gpus.count(name)}x {name}" if gpus.count(name) > 1 else name for name in gpus]
+    here = f": {' + '.join(dict.fromkeys(told))}" if machine.id == "this" and told else ""
     size = f", {format_value(memory.value, memory.unit, units)}" if memory.known else ""
-    return f"{machine.name}{size}"
+    return f"{machine.name}{here}{size}"
 
 
 class MachinePicker(QWidget):
     """A box that lists this computer and what was chosen before; words typed into it search the
-    catalogue. Beside it stands the bandwidth, where there is one device and so one bandwidth."""
+    catalogue. Beside it stands the bandwidth of the first device."""
 
     measure_asked = Signal()
 
@@ -76,8 +80,8 @@ class MachinePicker(QWidget):
         self.completer.setMaxVisibleItems(12)
         self.box.setCompleter(self.completer)
         self.bandwidth = BandwidthLabel()
-        self.measure = QPushButton("Measure")
-        self.measure.setToolTip("Time the memory of this computer; takes a few seconds")
+        self.measure = QPushButton("Measure RAM")
+        self.measure.setToolTip("Time the RAM of this computer; takes a few seconds")
         self.measure.clicked.connect(self.measure_asked)
         self._side = QWidget()
         side = QHBoxLayout(self._side)
@@ -118,14 +122,10 @@ class MachinePicker(QWidget):
             self.box.setCurrentIndex(at)
         self._edit.setCursorPosition(0)
         self.bandwidth.show_device(machine.devices[0], units)
-        alone = len(machine.devices) == 1
-        self.bandwidth.setVisible(alone)
         host = machine.host
         said = trust(host.bandwidth) if host else ""
-        measurable = machine is here and host is not None and said != "measured"
-        self.measure.setVisible(measurable)
-        self._side.setVisible(alone or measurable)
-        self.measure.setText("Measure again" if said.startswith("measured") else "Measure")
+        self.measure.setVisible(machine is here and host is not None and said != "measured")
+        self.measure.setText("Measure RAM again" if said.startswith("measured") else "Measure RAM")
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The bandwidth stands beside the box, or below it where there is no room."""
@@ -176,10 +176,11 @@ class MachinePicker(QWidget):
         elif index <= len(self._recent):
             self._document.set_machine(self._recent[index - 1])
         else:
-            self._type_own()
+            self.type_own()
         self.show_machine()
 
-    def _type_own(self) -> None:
+    def type_own(self) -> None:
+        """Open the dialog for a machine of one's own, starting from the one that is chosen."""
         dialog = OwnMachineDialog(self._document.machine, self._document.units, self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.made.connect(self._document.set_machine)

@@ -2,37 +2,59 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.plan.plan import Plan
 from core.provenance import format_value
 from core.units import UnitSystem, format_tokens
 from gui.widgets.ceiling_plot import CeilingPlot, Curve
+from gui.widgets.elided_text import plain_tip
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
+_CEILING = (
+    "Writing one token takes a pass over all that is read for it, and memory gives only so many "
+    "bytes in a second. No program can be faster: this is a limit, not a promise."
+)
+_MEASURE = "Measure the RAM of this computer"
+_TYPE = "Type a bandwidth…"
+
 
 class SpeedSection(QWidget):
-    """The ceiling at depth 0 and at the chosen depth, what a token reads, and the curve."""
+    """The ceiling at depth 0 and at the chosen depth, what a token reads, and the curve.
+
+    Where a bandwidth is missing, a button leads to it: ``measure_asked`` for this computer's RAM,
+    ``machine_asked`` for a machine whose figures must be typed.
+    """
+
+    measure_asked = Signal()
+    machine_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.at_start = FactLabel("Ceiling at depth 0", style=Style.HEADLINE)
+        self.at_start = FactLabel("Ceiling with an empty cache", style=Style.HEADLINE)
         self._arrow = Text("→", Style.HEADLINE)
         self.at_depth = FactLabel("Ceiling at the chosen depth", style=Style.HEADLINE)
-        self._where = LiveText(Style.MUTED)
-        self._reads = Text("reads", Style.MUTED)
-        self._each = Text("a token", Style.MUTED)
+        word = Text("ceiling", Style.HEADLINE)
+        word.setToolTip(plain_tip(_CEILING))
+        word.setAccessibleDescription(_CEILING)
+        self.where = LiveText(Style.MUTED)
         self.bytes = FactLabel("Bytes read for one token")
-        self.plot = CeilingPlot()
-        self._cost = _together(Style.BODY, self._reads, self.bytes, self._each)
+        self.remedy = QPushButton()
+        self.remedy.clicked.connect(self._ask)
+        self.plot = CeilingPlot(remedy=self.remedy)
+        self._cost = _together(
+            Style.BODY, Text("reads", Style.MUTED), self.bytes, Text("a token", Style.MUTED)
+        )
         top = Wrap(last_right=True)
         top.set_cells(
             [
-                _together(Style.HEADLINE, self.at_start, self._arrow, self.at_depth),
-                self._where,
+                Text("SPEED", Style.HEADING),
+                _together(Style.HEADLINE, word, self.at_start, self._arrow, self.at_depth),
+                self.where,
                 self._cost,
             ]
         )
@@ -42,28 +64,64 @@ class SpeedSection(QWidget):
         column.addWidget(top)
         column.addWidget(self.plot, 1)
 
-    def show_plan(self, plan: Plan, whole: Plan, units: UnitSystem) -> None:
+    def show_plan(self, plan: Plan, whole: Plan, units: UnitSystem, *, measurable: bool) -> None:
         """Show this plan. ``whole`` is the same at depth 0 with all the context that the model was
-        trained for: the ceiling of an empty cache is its own, whatever is reserved."""
+        trained for: the ceiling of an empty cache is its own, whatever is reserved.
+
+        ``measurable`` says that the machine is this computer, looked at already.
+        """
         ceiling, depth = plan.speed.ceiling, plan.settings.depth
         first = whole.speed.ceiling
         sloped = depth > 0 and ceiling.known and first.known
-        self.at_start.setVisible(sloped)
-        self._arrow.setVisible(sloped)
+        for widget in (self.at_start, self._arrow):
+            if widget.isHidden() is sloped:
+                widget.setVisible(sloped)
         self.at_start.set_number(first, units, _bare(format_value(first.value, first.unit, units)))
         self.at_depth.set_number(ceiling, units)
-        self._where.set_text(f"at {format_tokens(depth)} tokens" if ceiling.known else "")
-        self._cost.setVisible(plan.speed.bytes_per_token.known)
-        self.bytes.set_number(plan.speed.bytes_per_token, units)
+        self.where.set_text(_where(plan, sloped=sloped))
+        reads = plan.speed.bytes_per_token
+        if self._cost.isHidden() is reads.known:
+            self._cost.setVisible(reads.known)
+        self.bytes.set_number(reads, units)
+        self._show_remedy(_remedy(plan, measurable=measurable))
         if not ceiling.known:
             self.plot.set_words(ceiling.note or "The ceiling is not known.")
             return
         context = plan.settings.context
-        beyond = tuple(p for p in whole.speed.curve if p.depth >= context)
-        if beyond and beyond[0].depth > context:
+        beyond = tuple(p for p in whole.speed.curve if p.depth > context)
+        if beyond:
             beyond = (plan.speed.curve[-1], *beyond)
         last = max(whole.settings.context, context)
         self.plot.set_curve(Curve(plan.speed.curve, beyond, depth, last))
+
+    def _show_remedy(self, words: str) -> None:
+        if words != self.remedy.text():
+            self.remedy.setText(words)
+        if self.remedy.isHidden() is bool(words):
+            self.remedy.setVisible(bool(words))
+
+    def _ask(self) -> None:
+        asked = self.measure_asked if self.remedy.text() == _MEASURE else self.machine_asked
+        asked.emit()
+
+
+def _where(plan: Plan, *, sloped: bool) -> str:
+    """What the two ends of the arrow are."""
+    if not plan.speed.ceiling.known:
+        return ""
+    depth = f"{format_tokens(plan.settings.depth)} tokens"
+    return f"at most, from an empty cache to {depth}" if sloped else f"at most, with {depth} read"
+
+
+def _remedy(plan: Plan, *, measurable: bool) -> str:
+    """What leads to a bandwidth that is missing, as the words of a button; else nothing."""
+    if plan.speed.ceiling.known or not plan.speed.bytes_per_token.value:
+        return ""
+    machine = plan.machine
+    told = all(gpu.bandwidth.known for gpu in machine.gpus)
+    if machine.id == "this" and told:
+        return _MEASURE if measurable else ""
+    return _TYPE
 
 
 def _together(style: Style, *widgets: QWidget) -> QWidget:

@@ -34,6 +34,16 @@ _CONTEXT_STEP = 256  # llama.cpp pads the context to a multiple of it
 _LAST_CONTEXT = 2**24
 _UNTRAINED = 131_072  # the end of the slider where the file does not say the trained length
 _MOST_SLOTS = 256
+# Which control a problem of the plan is about, by its code; any other is about the cache.
+_CONTROLS = {
+    "beyond-training": "context",
+    "depth": "context",
+    "unknown-recipe": "quantization",
+    "cannot-quantize": "quantization",
+    "needs-imatrix": "quantization",
+    "row-fallback": "quantization",
+    "no-gpu": "layers",
+}
 
 
 class WhatIfSection(QWidget):
@@ -65,7 +75,7 @@ class WhatIfSection(QWidget):
         self.slots.valueChanged.connect(lambda n: choose(slots=n))
         self.flash = _combo("Flash attention", tuple(FlashAttention))
         self.flash.textActivated.connect(lambda word: choose(flash_attention=FlashAttention(word)))
-        self.notes = NoteLines()
+        self.notes = {row: NoteLines() for row in ("context", "cache", "quantization", "layers")}
         for field in (self.context, self.quantization, self.layers, self.experts):
             field.pressed.connect(document.begin_step)
             field.released.connect(document.end_step)
@@ -92,7 +102,8 @@ class WhatIfSection(QWidget):
             with QSignalBlocker(self.slots):
                 self.slots.setValue(settings.slots)
         self._show_offload(plan)
-        self.notes.set_problems(plan.problems)
+        for row, notes in self.notes.items():
+            notes.set_problems([p for p in plan.problems if _CONTROLS.get(p.code, "cache") == row])
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The boxes beside the sliders are equally wide, and give way in a narrow window."""
@@ -100,12 +111,9 @@ class WhatIfSection(QWidget):
         self._even_boxes()
 
     def _even_boxes(self) -> None:
-        fields = (self.context, self.quantization, self.layers, self.experts)
-        # Wide enough for the file as it is; the list shows longer words whole.
-        words = self.quantization.box.itemText(0)
-        wanted = self.fontMetrics().horizontalAdvance(words) + 3 * self.slots.height()
-        width = min(wanted, self.context.width() * 11 // 20)
-        for field in fields:
+        room = self.context.width() - self.context.narrowest_slider()
+        width = min(self.quantization.box.sizeHint().width(), room)
+        for field in (self.context, self.quantization, self.layers, self.experts):
             field.box.setFixedWidth(width)
 
     def _show_model(self, model: Model) -> None:
@@ -172,28 +180,28 @@ class WhatIfSection(QWidget):
                 _pair("&Flash attention", self.flash),
             ]
         )
-        rows: list[tuple[QWidget, QWidget]] = [
-            (self.context.label, self.context),
-            (QLabel("KV cache"), wrap),
-            (self.quantization.label, self.quantization),
-            (self.layers.label, self.layers),
-            (self.experts.label, self.experts),
+        rows: list[tuple[QWidget, QWidget, NoteLines | None]] = [
+            (self.context.label, self.context, self.notes["context"]),
+            (QLabel("KV cache"), wrap, self.notes["cache"]),
+            (self.quantization.label, self.quantization, self.notes["quantization"]),
+            (self.layers.label, self.layers, self.notes["layers"]),
+            (self.experts.label, self.experts, None),
         ]
         height = self.flash.sizeHint().height()
-        for line, (label, control) in enumerate(rows):
+        for row, (label, control, notes) in enumerate(rows):
             # A label stands beside the first line of its control.
             label.setMinimumHeight(height)
-            grid.addWidget(label, line, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(control, line, 1)
-        grid.addWidget(self.notes, len(rows), 0, 1, 2)
+            grid.addWidget(label, 2 * row, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(control, 2 * row, 1)
+            if notes is not None:
+                grid.addWidget(notes, 2 * row + 1, 1)
 
 
 def _trained(plan: Plan) -> str:
-    trained, context = plan.model.shape.context_length, plan.settings.requested_context
+    trained = plan.model.shape.context_length
     if trained is None:
         return "the file does not say what length it was trained for"
-    words = f"trained for {format_tokens(trained)}"
-    return f"{words}: this is beyond it" if context > trained else words
+    return f"trained for {format_tokens(trained)}"
 
 
 def _combo(name: str, words: Sequence[str]) -> QComboBox:
