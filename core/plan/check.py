@@ -158,7 +158,7 @@ class _Rows:
         self._load = load
         self._context = context
         self._why = {part: m.sentence for m in reversed([*found]) for part in m.parts}
-        self._names = [device.device.name for device in plan.memory.devices]
+        self._names = _names(plan)
         self._host = len(self._names) - 1
         self._index = _placed(plan, gpu_names(load, context))
 
@@ -291,6 +291,15 @@ def _placed(plan: Plan, gpus: list[str]) -> dict[str, int]:
     return placed
 
 
+def _names(plan: Plan) -> list[str]:
+    """What to call the devices: two of one name are numbered."""
+    names = [device.device.name for device in plan.memory.devices]
+    return [
+        name if names.count(name) == 1 else f"{name} {names[: number + 1].count(name)}"
+        for number, name in enumerate(names)
+    ]
+
+
 def _owner(buffer: Buffer) -> str:
     return _owner_name(buffer.name)
 
@@ -350,7 +359,7 @@ def _fit_rows(plan: Plan, table: tuple[TableRow, ...]) -> tuple[Row, ...]:
         if number is None:
             continue
         parts = plan.memory.devices[number].parts
-        name = plan.memory.devices[number].device.name
+        name = _names(plan)[number]
         for part, kinds, engine, why in (
             ("weights", (PartKind.WEIGHTS,), row.weights, ""),
             (

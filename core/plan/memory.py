@@ -1,10 +1,9 @@
-"""The memory budget: what lies on every device, what is free, and the verdict in words."""
+"""The memory budget: what lies on every device, and what is free."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from core.machine.machine import Backend, Device, DeviceKind
 from core.model.cache_size import CacheSettings, CacheSize, bytes_per_token, cache_size
 from core.model.model import Model
 from core.plan.buffers import OUTPUT_FORMULA, BufferSizes, buffer_sizes
@@ -19,10 +18,8 @@ from core.plan.placement import (
     weights_by_device,
 )
 from core.plan.plan import DevicePlan, MemoryPlan, Part, PartKind, Settings, Verdict
+from core.plan.verdict import judge, judge_device, margin
 from core.provenance import Input, Number, Rank, Source, Unit
-from core.units import format_bytes
-
-MIB = 2**20
 
 _FILE = Source(Rank.DERIVED, "the file's tensor table, placed as llama.cpp b11434 does")
 _CACHE = Source(Rank.DERIVED, "cache rule of llama.cpp b11434")
@@ -35,24 +32,6 @@ _STATE_FORMULA = "bytes per sequence x slots, over the layers on this device"
 _FREE_FORMULA = "capacity - total"
 _TOTAL_FORMULA = "sum of the parts"
 _MARGIN_NOTE = "Less than this free is called tight: a load can still fail."
-
-# What should stay free: llama.cpp's own margin for CUDA devices, and twice that where drivers
-# were seen to refuse loads below it (lmstudio-ai/lmstudio-bug-tracker#2133); elsewhere a
-# twentieth, at least half a GiB.
-_MARGINS = {
-    Backend.CUDA: 1024 * MIB,
-    Backend.ROCM: 1024 * MIB,
-    Backend.SYCL: 1024 * MIB,
-    Backend.VULKAN: 2048 * MIB,
-}
-
-
-def margin(device: Device) -> int:
-    """Bytes that should stay free on a device; less is called tight."""
-    fixed = _MARGINS.get(device.backend)
-    if fixed is not None and device.kind is DeviceKind.GPU and not device.unified:
-        return fixed
-    return max(512 * MIB, (device.memory.value or 0) // 20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +93,7 @@ def memory(
         _device_plan(number, model, table, placement, settings, sizes, size)
         for number in range(len(placement.devices))
     )
-    verdict, reason = _judge(model, placement, devices)
+    verdict, reason = judge(model, placement, devices)
     return _totals(model, settings, size, sizes, devices, verdict), verdict, reason
 
 
@@ -154,7 +133,6 @@ def _device_plan(
     total = _sum(parts)
     capacity = device.memory.value
     free_value = None if total.value is None or capacity is None else capacity - total.value
-    wanted = margin(device)
     free = Number(
         free_value,
         Unit.BYTES,
@@ -163,31 +141,12 @@ def _device_plan(
         (
             Input("capacity", capacity, Unit.BYTES),
             Input("total", total.value, Unit.BYTES),
-            Input("tight below", wanted, Unit.BYTES),
+            Input("tight below", margin(device), Unit.BYTES),
         ),
         total.note if total.value is None else device.memory.note or _MARGIN_NOTE,
     )
-    verdict = _device_verdict(parts, capacity, free_value, wanted)
-    if _lacks_tensors(model) and verdict is not Verdict.DOES_NOT_FIT:
-        verdict = Verdict.UNKNOWN
+    verdict = judge_device(model, device, parts, free_value)
     return DevicePlan(device, tuple(parts), total, free, verdict)
-
-
-def _lacks_tensors(model: Model) -> bool:
-    """Whether a shard or the end of a header is missing, so that every total is a lower bound."""
-    file = model.file
-    return bool(file.missing) or any(header.data_offset is None for header in file.headers)
-
-
-def _device_verdict(
-    parts: list[Part], capacity: int | None, free: int | None, wanted: int
-) -> Verdict:
-    if free is not None:
-        if free < 0:
-            return Verdict.DOES_NOT_FIT
-        return Verdict.TIGHT if free < wanted else Verdict.FITS
-    known = sum(part.bytes.value or 0 for part in parts)
-    return Verdict.DOES_NOT_FIT if capacity is not None and known > capacity else Verdict.UNKNOWN
 
 
 def _weights(number: int, table: WeightTable, placement: Placement, sizes: _Sizes) -> Number[int]:
@@ -270,44 +229,6 @@ def _sum(parts: list[Part]) -> Number[int]:
     return Number(value, Unit.BYTES, _SUM, _TOTAL_FORMULA, inputs)
 
 
-def _judge(
-    model: Model, placement: Placement, devices: tuple[DevicePlan, ...]
-) -> tuple[Verdict, str]:
-    """The worst device decides. A host of unknown size counts only where layers lie on it."""
-    judged = [
-        plan
-        for number, plan in enumerate(devices)
-        if number != placement.host or number in placement.layers or plan.device.memory.known
-    ]
-    over = [plan for plan in judged if plan.verdict is Verdict.DOES_NOT_FIT]
-    if over:
-        return Verdict.DOES_NOT_FIT, "; ".join(_too_much(plan) for plan in over)
-    unknown = [plan for plan in judged if plan.verdict is Verdict.UNKNOWN]
-    if unknown:
-        plan = unknown[0]
-        if plan.total.value is None:
-            return Verdict.UNKNOWN, plan.total.note
-        if _lacks_tensors(model):
-            return Verdict.UNKNOWN, "a part of the model is missing: every total is a lower bound"
-        return Verdict.UNKNOWN, f"the memory of {plan.device.name} is not known"
-    tight = [plan for plan in judged if plan.verdict is Verdict.TIGHT]
-    if tight:
-        return Verdict.TIGHT, "; ".join(
-            f"only {format_bytes(plan.free.value or 0)} free on {plan.device.name}"
-            for plan in tight
-        )
-    least = min(judged, key=lambda plan: plan.free.value or 0)
-    return Verdict.FITS, f"{format_bytes(least.free.value or 0)} free on {least.device.name}"
-
-
-def _too_much(plan: DevicePlan) -> str:
-    if plan.free.value is not None:
-        return f"{format_bytes(-plan.free.value)} too much on {plan.device.name}"
-    known = sum(part.bytes.value or 0 for part in plan.parts)
-    over = known - (plan.device.memory.value or 0)
-    return f"at least {format_bytes(over)} too much on {plan.device.name}"
-
-
 def _totals(
     model: Model,
     settings: Settings,
@@ -353,4 +274,4 @@ def _totals(
     )
 
 
-__all__ = ["cache_settings", "margin", "memory"]
+__all__ = ["cache_settings", "memory"]

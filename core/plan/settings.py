@@ -34,8 +34,11 @@ def used_gpus(machine: Machine, backend: str | None) -> tuple[int, ...]:
 
 
 def layer_count(model: Model) -> int:
-    """Layers as -ngl counts them: the trunk, the draft blocks, and the output as one more."""
-    return model.shape.layers + model.shape.draft_layers + 1
+    """Layers as -ngl counts them: the trunk, the draft blocks, and the output as one more.
+
+    A model that runs through its blocks several times has a layer for every pass.
+    """
+    return max(model.cache.layers, model.shape.layers + model.shape.draft_layers) + 1
 
 
 def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tuple[Problem, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.gguf import display
+from core.plan import reason
 from core.plan.plan import DepthPoint, DevicePlan, Plan, Verdict
 from core.problems import Problem, Severity
 from core.provenance import format_value
@@ -102,7 +103,7 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
     per_token = plan.memory.cache_per_token
     if per_token.value:
         lines.append(f"  one more token of context costs {format_bytes(per_token.value, system)}")
-    lines.append(f"  {_WORDS[plan.verdict]}: {plan.reason}")
+    lines.append(f"  {_WORDS[plan.verdict]}: {display(reason(plan, system))}")
     return lines
 
 

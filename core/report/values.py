@@ -57,10 +57,11 @@ def all_problems(plan: Plan) -> tuple[Problem, ...]:
 def refusal(path: str | None, sentence: str) -> Values:
     """The answer to a request that could not be carried out: nothing but why."""
     problems = [_problem(Problem("bad-request", sentence))]
+    file = dict.fromkeys(("bytes", "gguf_version", "endianness", "alignment", "kind", "missing"))
     names = ("model", "formats", "weights", "settings", "memory", "speed", "requantized")
     return {
         "schema": SCHEMA,
-        "file": {"paths": [] if path is None else [path], "problems": problems},
+        "file": {"paths": [] if path is None else [path], **file, "problems": problems},
         **dict.fromkeys(names),
         "problems": problems,
     }
@@ -80,13 +81,15 @@ def _problem(problem: Problem) -> Values:
 
 
 def _file(file: ModelFile) -> Values:
-    readable = file.header.version is not None
+    header = file.header
+    readable = header.version is not None
+    opened = readable or bool(file.file_bytes or header.modified_ns)
     return {
         "paths": [str(path) for path in file.paths],
-        "bytes": file.file_bytes,
-        "gguf_version": file.header.version,
-        "endianness": file.header.byte_order.value if readable else None,
-        "alignment": file.header.alignment if readable else None,
+        "bytes": file.file_bytes if opened else None,
+        "gguf_version": header.version,
+        "endianness": header.byte_order.value if readable else None,
+        "alignment": header.alignment if readable else None,
         "kind": file.kind.value,
         "missing": list(file.missing),
         "problems": [_problem(problem) for problem in file.problems],

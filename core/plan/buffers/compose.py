@@ -233,7 +233,7 @@ def graph(
     anatomy: Anatomy, shape: Shape, layers: list[tuple[LayerAnatomy, int]], output_device: int
 ) -> Tape:
     """The tape of one batch. Raises UnmodelledError where tensors and keys make no graph."""
-    if not anatomy.embedding or not (anatomy.vocabulary or is_encoder(anatomy)):
+    if not layers or not anatomy.embedding or not (anatomy.vocabulary or is_encoder(anatomy)):
         raise UnmodelledError(anatomy.architecture)
     try:
         return ModelGraph(anatomy, shape).whole(layers, output_device)

@@ -305,6 +305,16 @@ def test_a_model_over_two_cards_is_judged_card_by_card() -> None:
     assert "small" in plan.reason
 
 
+def test_a_card_that_holds_nothing_of_the_model_has_no_say(llama: Model) -> None:
+    tiny = with_host(custom(10**9), 64 * GIB)
+    assert plan_of(llama, tiny, backend="cpu").verdict is Verdict.FITS
+    assert plan_of(llama, tiny, gpu_layers=0).verdict is Verdict.FITS
+    full = used(tiny, 2 * 10**9)  # whatever others do there
+    plan = plan_of(llama, full, backend="cpu")
+    assert plan.verdict is plan.memory.devices[0].verdict is Verdict.FITS
+    assert plan.reason.endswith("free on Host")
+
+
 def unknown_model() -> Model:
     return model_from(
         file_of(

@@ -1,0 +1,103 @@
+"""Whether it fits: by device, over all of them, and the reason in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.machine.machine import Backend, Device, DeviceKind
+from core.model.model import Model
+from core.plan.placement import Placement, place
+from core.plan.plan import DevicePlan, Part, PartKind, Plan, Verdict
+from core.units import UnitSystem, format_bytes
+
+MIB = 2**20
+
+# What should stay free: llama.cpp's own margin for CUDA devices, and twice that where drivers
+# were seen to refuse loads below it (lmstudio-ai/lmstudio-bug-tracker#2133); elsewhere a
+# twentieth, at least half a GiB.
+_MARGINS = {
+    Backend.CUDA: 1024 * MIB,
+    Backend.ROCM: 1024 * MIB,
+    Backend.SYCL: 1024 * MIB,
+    Backend.VULKAN: 2048 * MIB,
+}
+
+
+def margin(device: Device) -> int:
+    """Bytes that should stay free on a device; less is called tight."""
+    fixed = _MARGINS.get(device.backend)
+    if fixed is not None and device.kind is DeviceKind.GPU and not device.unified:
+        return fixed
+    return max(512 * MIB, (device.memory.value or 0) // 20)
+
+
+def judge_device(model: Model, device: Device, parts: Sequence[Part], free: int | None) -> Verdict:
+    """One device. What is known already may be too much, however much is unknown; where nothing
+    of the model lies, nothing can be too much."""
+    if all(part.bytes.value == 0 for part in parts if part.kind is not PartKind.OTHERS):
+        return Verdict.FITS
+    capacity = device.memory.value
+    known = sum(part.bytes.value or 0 for part in parts)
+    if capacity is not None and known > capacity:
+        return Verdict.DOES_NOT_FIT
+    if free is None or lacks_tensors(model):
+        return Verdict.UNKNOWN
+    return Verdict.TIGHT if free < margin(device) else Verdict.FITS
+
+
+def lacks_tensors(model: Model) -> bool:
+    """Whether a shard or the end of a header is missing, so that every total is a lower bound."""
+    file = model.file
+    return bool(file.missing) or any(header.data_offset is None for header in file.headers)
+
+
+def judge(
+    model: Model,
+    placement: Placement,
+    devices: Sequence[DevicePlan],
+    system: UnitSystem = UnitSystem.GIB,
+) -> tuple[Verdict, str]:
+    """The worst device decides. A host of unknown size counts only where layers lie on it."""
+    working = {*placement.layers, placement.output}
+    judged = [
+        (number, plan)
+        for number, plan in enumerate(devices)
+        if number in working or (number == placement.host and plan.device.memory.known)
+    ]
+    over = [plan for _, plan in judged if plan.verdict is Verdict.DOES_NOT_FIT]
+    if over:
+        return Verdict.DOES_NOT_FIT, "; ".join(_too_much(plan, system) for plan in over)
+    unknown = [plan for _, plan in judged if plan.verdict is Verdict.UNKNOWN]
+    if unknown:
+        plan = unknown[0]
+        if plan.total.value is None:
+            return Verdict.UNKNOWN, plan.total.note
+        if lacks_tensors(model):
+            return Verdict.UNKNOWN, "a part of the model is missing: every total is a lower bound"
+        return Verdict.UNKNOWN, f"the memory of {plan.device.name} is not known"
+    tight = [plan for _, plan in judged if plan.verdict is Verdict.TIGHT]
+    if tight:
+        return Verdict.TIGHT, "; ".join(f"only {_free(plan, system)}" for plan in tight)
+    least = min(
+        (plan for number, plan in judged if number in working),
+        key=lambda plan: plan.free.value or 0,
+    )
+    return Verdict.FITS, _free(least, system)
+
+
+def reason(plan: Plan, system: UnitSystem) -> str:
+    """The plan's reason with its sizes in the reader's units."""
+    placement = place(plan.model, plan.machine, plan.settings)
+    return judge(plan.model, placement, plan.memory.devices, system)[1]
+
+
+def _free(plan: DevicePlan, system: UnitSystem) -> str:
+    return f"{format_bytes(plan.free.value or 0, system)} free on {plan.device.name}"
+
+
+def _too_much(plan: DevicePlan, system: UnitSystem) -> str:
+    if plan.free.value is not None:
+        return f"{format_bytes(-plan.free.value, system)} too much on {plan.device.name}"
+    known = sum(part.bytes.value or 0 for part in plan.parts)
+    over = known - (plan.device.memory.value or 0)
+    return f"at least {format_bytes(over, system)} too much on {plan.device.name}"
