@@ -50,4 +50,4 @@ def _own_version() -> str:
     try:
         return version("weighbridge")
     except PackageNotFoundError:
-        return ""
+        return "(version unknown: run from a folder, not installed)"

@@ -41,6 +41,7 @@ class Actions(QObject):
         self._window = window
         self.open = self._action("&Open…", "Ctrl+O")
         self.cancel = self._action("Stop reading", "Esc")
+        self.reload = self._action("&Reload file", "Ctrl+R")
         self.close_model = self._action("&Close model", "Ctrl+W")
         self.quit = self._action("&Quit", "Ctrl+Q")
         self.undo = undo_stack.createUndoAction(window, "Undo")
@@ -63,6 +64,7 @@ class Actions(QObject):
         self.theme = _Switch(self, "T&heme", THEME_WORDS, self.theme_chosen.emit)
         # For whoever needs a model to act on.
         self.with_model = (
+            self.reload,
             self.close_model,
             self.reset,
             self.copy_markdown,
@@ -117,7 +119,7 @@ class Actions(QObject):
         self.recent_menu.setToolTipsVisible(True)
         self.specimens_menu = file.addMenu("&Specimens")
         file.addSeparator()
-        file.addActions([self.close_model, self.quit])
+        file.addActions([self.reload, self.close_model, self.quit])
         edit = bar.addMenu("&Edit")
         edit.addActions([self.undo, self.redo, self.reset])
         edit.addSeparator()

@@ -6,10 +6,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from importlib.resources import files
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -20,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
+import resources
 from core import report
 from core.gguf import display
 from core.model.model import Model
@@ -30,6 +30,7 @@ from gui.document import Document
 from gui.main_window import about
 from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.drops import DropHint, dropped_files
+from gui.main_window.file_watch import FileWatch
 from gui.main_window.this_computer import ThisComputer
 from gui.panels.header_line import title
 from gui.panels.loading_strip import LoadingStrip
@@ -66,6 +67,7 @@ class MainWindow(QMainWindow):
         self.opener = Runner("open", self)
         self.computer = ThisComputer(document, self.settings.bandwidth, self)
         self._looker = Runner("recent files", self)
+        self.file_watch = FileWatch(document, self)
         self._summariser = Runner("specimens", self)
         self.setObjectName("window")
         self.commands = Actions(self, document.undo_stack)
@@ -74,8 +76,7 @@ class MainWindow(QMainWindow):
         self._restore()
         self._show_model()
         self._show_recent()
-        folder = Path(str(files("resources") / "specimens"))
-        self._specimens = sorted(folder.glob("*.gguf"), key=lambda path: path.name.casefold())
+        self._specimens = resources.specimens()
         self.welcome.set_specimens(self._specimens)
         self.commands.set_specimens(self._specimens)
         # A file may be dropped anywhere, on text fields too.
@@ -111,6 +112,12 @@ class MainWindow(QMainWindow):
         )
         if name:
             self.open_path(name)
+
+    def reload(self) -> None:
+        """Read the open file again."""
+        model = self.document.model
+        if model is not None:
+            self.open_path(model.file.header.path)
 
     def show_failure(self, sentence: str) -> None:
         """Say that the program itself failed."""
@@ -156,6 +163,7 @@ class MainWindow(QMainWindow):
 
     def _show_model(self) -> None:
         model = self.document.model
+        self.file_watch.forget()
         self.setWindowTitle(title(model) if model else "")
         for action in self.commands.with_model:
             action.setEnabled(model is not None)
@@ -183,7 +191,7 @@ class MainWindow(QMainWindow):
         model = self.document.model
         found = (*model.file.problems, *model.problems) if model else ()
         serious = [p for p in found if p.severity is not Severity.NOTE]
-        self.problems.set_problems([*self._failures, *serious])
+        self.problems.set_problems([*self._failures, *self.file_watch.problems, *serious])
 
     def _show_recent(self) -> None:
         paths = [Path(name) for name in self.settings.recent_files]
@@ -240,6 +248,12 @@ class MainWindow(QMainWindow):
             self._was_painted = True
             QTimer.singleShot(0, self._after_first_paint)
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Whoever comes back to the window may have changed the file in the meantime."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.file_watch.look()
+
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep the settings and end the threads."""
         self._save()
@@ -281,7 +295,7 @@ class MainWindow(QMainWindow):
     # How it is put together.
 
     def _build(self) -> None:
-        self.problems = ProblemArea()
+        self.problems = ProblemArea({"file-changed": "Reload"})
         self.loading = LoadingStrip()
         self.welcome = WelcomePanel(self.document)
         self.page = ModelPage(self.document)
@@ -307,6 +321,7 @@ class MainWindow(QMainWindow):
         for action, slot in (
             (a.open, self.ask_for_file),
             (a.cancel, self.opener.cancel),
+            (a.reload, self.reload),
             (a.close_model, lambda: self.document.set_model(None)),
             (a.quit, self.close),
             (a.reset, self.document.reset),
@@ -338,6 +353,8 @@ class MainWindow(QMainWindow):
         self.computer.said.connect(self._say)
         self.computer.measured.connect(self._keep_bandwidth)
         self._looker.finished.connect(self._show_missing)
+        self.file_watch.differs.connect(self._show_problems)
+        self.problems.stack.acted.connect(self.reload)
         self._summariser.finished.connect(self.welcome.set_summaries)
         self.document.model_changed.connect(self._show_model)
         a.cancel.setEnabled(False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QResizeEvent
@@ -16,11 +16,11 @@ _SHARE = 0.3
 
 
 class ProblemArea(QScrollArea):
-    """Shows problems; takes no room where there are none."""
+    """Shows problems; takes no room where there are none. ``actions`` as `BannerStack` has them."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, actions: Mapping[str, str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.stack = BannerStack()
+        self.stack = BannerStack(actions)
         self.setWidget(self.stack)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 from core import units
 from core.gguf import display
 from core.gguf.header import Tensor
-from core.gguf.types import BY_ID
+from core.gguf.types import layout_of, name_of, note_of
 from core.model.model import Model, Weights
 from core.provenance import Input, Number, Rank, Source, Unit, explain
 from core.units import UnitSystem
@@ -274,7 +274,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 def stored_bytes(tensor: Tensor) -> Number[int]:
     """What a tensor occupies, with the rule that says so."""
-    known = BY_ID.get(tensor.type_id)
+    known = layout_of(tensor.type_id, tensor.type_name)
     if known is None or known.tensor_bytes(tensor.shape) != tensor.bytes or not tensor.shape:
         return Number(
             tensor.bytes,
@@ -305,16 +305,20 @@ def stored_bytes(tensor: Tensor) -> Number[int]:
 
 def type_help(tensor: Tensor) -> str:
     """What is known of a tensor's type."""
-    known = BY_ID.get(tensor.type_id)
+    known = layout_of(tensor.type_id, tensor.type_name)
     if known is None:
-        return (
-            f"{tensor.type_name}: type number {tensor.type_id} is not known to this program. "
-            "Its size is the distance to the next tensor."
+        words = (
+            f"{tensor.type_name}: how type number {tensor.type_id} is laid out is not known to "
+            "this program. Its size is the distance to the next tensor"
         )
-    words = f"{known.name}, number {known.id}: {known.block_size} weights in {known.block_bytes} B"
-    if known.row_extra_bytes:
-        words += f", and {known.row_extra_bytes} B a row"
-    return f"{words}. {known.note}" if known.note else words
+        note = note_of(tensor.type_id) if tensor.type_name == name_of(tensor.type_id) else ""
+    else:
+        words = f"{known.name}, number {known.id}: "
+        words += f"{known.block_size} weights in {known.block_bytes} B"
+        if known.row_extra_bytes:
+            words += f", and {known.row_extra_bytes} B a row"
+        note = known.note
+    return f"{words}. {note[:1].upper()}{note[1:]}".rstrip()
 
 
 def _bits(tensor: Tensor) -> float:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.problems import Problem, Severity
 from gui import theme
@@ -31,9 +39,10 @@ def details(problem: Problem) -> str:
 
 
 class Banner(QWidget):
-    """One problem. The cross hides it; the other button copies all of it."""
+    """One problem. The cross hides it, the button beside it copies all of it, and the one with the
+    word ``action``, if any, is what to do about it."""
 
-    def __init__(self, problem: Problem, parent: QWidget | None = None) -> None:
+    def __init__(self, problem: Problem, action: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.problem = problem
         self._severity = problem.severity
@@ -61,7 +70,9 @@ class Banner(QWidget):
         row.setSpacing(space)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(texts, 1)
-        for button in (self.copy, self.dismiss):
+        self.action = QPushButton(action)
+        self.action.setVisible(bool(action))
+        for button in (self.action, self.copy, self.dismiss):
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.setAccessibleName(word)
@@ -96,10 +107,18 @@ class Banner(QWidget):
 
 class BannerStack(QWidget):
     """The problems that stand now, most severe first. One that was dismissed stays away until it
-    has gone and come back."""
+    has gone and come back.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    ``actions`` are the words of a button by the code of a problem; ``acted`` carries the problem.
+    """
+
+    acted = Signal(Problem)
+
+    def __init__(
+        self, actions: Mapping[str, str] | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
+        self._actions = actions or {}
         self._banners: list[Banner] = []
         self._dismissed: set[Problem] = set()
         self._column = QVBoxLayout(self)
@@ -124,8 +143,9 @@ class BannerStack(QWidget):
             self._column.removeWidget(banner)
             banner.hide()
             banner.deleteLater()
-        self._banners = [Banner(problem) for problem in wanted]
+        self._banners = [Banner(p, self._actions.get(p.code, "")) for p in wanted]
         for banner in self._banners:
+            banner.action.clicked.connect(lambda _=False, p=banner.problem: self.acted.emit(p))
             banner.dismiss.clicked.connect(lambda _=False, b=banner: self._dismiss(b))
             self._column.addWidget(banner)
         self.setVisible(bool(self._banners))

@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.gguf import display, open_file
+from core.gguf.header import Header
 from core.model import model_from
 from core.model.model import Model
+from core.problems import Problem, Severity
+from core.units import format_exact_bytes
 from gui.workers.runner import Function, Handle
 
 
@@ -50,6 +53,43 @@ def missing(paths: Sequence[Path]) -> Function:
         return frozenset(path for path in paths if not handle.cancelled() and not _exists(path))
 
     return look
+
+
+def differences(headers: Sequence[Header]) -> Function:
+    """How these files differ from what was read of them. Answers a tuple of `Problem`, one of the
+    code "file-changed" or "file-gone" for each that does."""
+
+    def look(handle: Handle) -> tuple[Problem, ...]:
+        found = (_difference(header) for header in headers if not handle.cancelled())
+        return tuple(problem for problem in found if problem is not None)
+
+    return look
+
+
+def _difference(header: Header) -> Problem | None:
+    name, where = display(header.path.name), display(str(header.path))
+    try:
+        now = header.path.stat()
+    except OSError as error:
+        gone = isinstance(error, FileNotFoundError)
+        what = "is not there any more" if gone else f"cannot be reached ({error.strerror})"
+        return Problem(
+            "file-gone",
+            f"{name} {what}; what is shown was read before.",
+            Severity.WARNING,
+            "Put it back, or open it from where it lies now.",
+            where,
+        )
+    if (now.st_size, now.st_mtime_ns) == (header.file_bytes, header.modified_ns):
+        return None
+    if now.st_size > header.file_bytes:
+        sizes = [format_exact_bytes(size) for size in (header.file_bytes, now.st_size)]
+        what = (
+            f"has grown from {sizes[0]} to {sizes[1]} since it was read, and may still be written"
+        )
+    else:
+        what = "has changed on disk since it was read"
+    return Problem("file-changed", f"{name} {what}.", Severity.WARNING, "Reload it.", where)
 
 
 def _summary(model: Model) -> Summary:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QAccessible, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.machine.machine import Machine
@@ -337,6 +338,113 @@ def test_an_error_anywhere_in_the_window_becomes_a_banner(
     (message,) = messages(window)
     assert str(log.path) in message
     assert "IndexError" in log.path.read_text()
+
+
+def come_back(qtbot: QtBot, window: MainWindow) -> None:
+    """Go to another window and return, as somebody does who copied or deleted a file."""
+    other = QWidget()
+    qtbot.addWidget(other)
+    other.show()
+    other.activateWindow()
+    qtbot.waitUntil(other.isActiveWindow)
+    with qtbot.waitSignal(window.file_watch.differs):
+        window.activateWindow()
+    other.close()
+
+
+def test_a_file_that_grew_while_it_was_shown_is_said_and_reloaded_by_one_click(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    path = make_file()
+    open_and_wait(qtbot, window, path)
+    before = window.document.model
+    come_back(qtbot, window)
+    assert messages(window) == []
+    size = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(b"still being written")
+    come_back(qtbot, window)
+    (banner,) = window.problems.stack.banners
+    assert f"grown from {size:,} B to {size + 19:,} B" in banner.problem.message
+    assert banner.problem.where == str(path)
+    assert window.document.model is before  # what is shown stays until somebody asks
+    assert banner.action.text() == "Reload"
+    QTest.mouseClick(banner.action, Qt.MouseButton.LeftButton)
+    wait_until_read(qtbot, window)
+    assert window.document.model is not before
+    assert messages(window) == []
+    come_back(qtbot, window)
+    assert messages(window) == []
+
+
+def test_a_file_that_was_replaced_by_a_smaller_one_is_said(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    path = make_file()
+    open_and_wait(qtbot, window, path)
+    path.write_bytes(path.read_bytes()[:-64])
+    come_back(qtbot, window)
+    assert messages(window) == ["small.gguf has changed on disk since it was read."]
+
+
+def test_a_file_that_vanished_is_said_and_its_model_stays(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    path = make_file()
+    open_and_wait(qtbot, window, path)
+    away = path.rename(path.with_name("elsewhere.gguf"))  # nothing holds the file open
+    come_back(qtbot, window)
+    (banner,) = window.problems.stack.banners
+    assert "is not there any more" in banner.problem.message
+    assert not banner.action.isVisible()
+    assert window.page.isVisible()
+    away.rename(path)
+    come_back(qtbot, window)
+    assert messages(window) == []
+
+
+def test_closing_the_model_forgets_what_became_of_its_file(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    path = make_file()
+    open_and_wait(qtbot, window, path)
+    path.unlink()
+    come_back(qtbot, window)
+    assert len(messages(window)) == 1
+    window.commands.close_model.trigger()
+    assert messages(window) == []
+
+
+def test_the_help_tells_the_version_or_that_it_is_not_known(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def text() -> str:
+        window.commands.about.trigger()
+        (box,) = window.findChildren(QMessageBox)
+        said = box.text()
+        box.close()
+        QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        return said
+
+    monkeypatch.setattr(metadata, "version", lambda name: {"weighbridge": "3.2.1"}[name])
+    assert "Weighbridge 3.2.1" in text()
+
+    def not_installed(name: str) -> str:
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "version", not_installed)
+    assert "version unknown" in text()
+
+
+def test_a_name_of_a_megabyte_is_cut_before_it_reaches_the_screen(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    open_and_wait(qtbot, window, make_file(name="Long " * 200_000))
+    assert window.page.isVisible()
+    for label in window.findChildren(QLabel):
+        assert len(label.text()) < 2000
+        assert len(label.accessibleName()) < 2000
+    assert 10 < len(window.windowTitle()) < 2000
 
 
 def test_closing_the_model_returns_to_the_welcome_page(

@@ -13,7 +13,7 @@ from core.model.model import Role
 from core.units import UnitSystem
 from gui.tables.export import TextFormat
 from gui.tables.sheet import Column, Sheet
-from gui.tables.tensors import TensorColumn, TensorTable, stored_bytes
+from gui.tables.tensors import TensorColumn, TensorTable, stored_bytes, type_help
 from tests.support.models import Spec, model_of, tensors_of, weights_of
 
 ASCENDING, DESCENDING = Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder
@@ -159,10 +159,28 @@ def test_an_unknown_type_is_shown_with_the_size_that_the_offsets_give(qapp: obje
     assert "1,114,112 B" in explained
 
 
+def test_a_type_number_that_a_fork_uses_otherwise_is_told_as_the_file_has_it(qapp: object) -> None:
+    # An early PrismML release used 40 for 32 weights in 6 bytes; today it is NVFP4's.
+    (tensor,) = tensors_of([Spec("a", (4096, 8), 40, unknown_bytes=4096 * 8 // 32 * 6)])
+    tensor = tensor._replace(type_name="Q1_0_G32")
+    assert type_help(tensor).startswith("Q1_0_G32, number 40: 32 weights in 6 B.")
+    assert "NVFP4" not in type_help(tensor).partition(". ")[0]
+    number = stored_bytes(tensor)
+    assert number.formula == "rows × row length / block size × block bytes"
+    assert {i.name: i.value for i in number.inputs}["block bytes"] == 6
+
+
+def test_a_type_that_has_a_name_and_no_layout_says_who_reads_it(qapp: object) -> None:
+    (tensor,) = tensors_of([Spec("a", (4096, 8), 36, unknown_bytes=8192)])
+    words = type_help(tensor._replace(type_name="I2_S"))
+    assert words.startswith("I2_S: how type number 36 is laid out is not known")
+    assert "bitnet.cpp" in words
+
+
 def test_the_size_of_a_type_with_bytes_per_row_says_so(qapp: object) -> None:
     # ik_llama.cpp's IQ4_KS, number 144: a row of 4096 takes 16 blocks of 136 B and 4 B more.
     (tensor,) = tensors_of([Spec("a", (4096, 8), 144, unknown_bytes=8 * 2180)])
-    number = stored_bytes(tensor)
+    number = stored_bytes(tensor._replace(type_name="IQ4_KS"))
     assert number.value == 17_440
     assert "bytes per row" in number.formula
     assert {i.name: i.value for i in number.inputs}["rows"] == 8
@@ -172,7 +190,7 @@ def test_a_size_that_the_type_does_not_explain_is_not_explained_by_the_type(
     qapp: object,
 ) -> None:
     (tensor,) = tensors_of([Spec("a", (4096, 8), 144, unknown_bytes=9 * 2180)])
-    assert "distance" in stored_bytes(tensor).formula
+    assert "distance" in stored_bytes(tensor._replace(type_name="IQ4_KS")).formula
 
 
 def test_a_tensor_without_weights_is_no_error(qapp: object) -> None:

@@ -232,6 +232,14 @@ def test_a_file_that_is_no_model_is_named_and_a_missing_shard_makes_bounds(
     assert "≥ 20.2 GiB" in words
 
 
+def test_how_many_shards_there_are_is_what_the_file_says(qtbot: QtBot, document: Document) -> None:
+    whole = plans.model()
+    header = replace(whole.file.header, metadata={"split.count": 12_000})
+    file = replace(whole.file, header=header, headers=(header,), missing=("11,999 other shards",))
+    line = header_of(qtbot, document, replace(whole, file=file))
+    assert shown(line)[-1] == "1 of 12,000 shards"
+
+
 def test_a_long_name_gives_way_and_the_figures_stay(qtbot: QtBot, document: Document) -> None:
     model = replace(plans.model(), name="A model " + "with a very long name " * 10)
     line = header_of(qtbot, document, model, width=780)
