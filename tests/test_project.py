@@ -31,7 +31,7 @@ def test_the_command_line_never_imports_qt_or_the_plots(arguments: list[str]) ->
         "except SystemExit:\n"
         "    pass\n"
         "loaded = {name.split('.')[0] for name in sys.modules}\n"
-        "sys.exit(', '.join(loaded & {'PySide6', 'pyqtgraph', 'gguf'}))\n"
+        "sys.exit(', '.join(loaded & {'PySide6', 'pyqtgraph', 'gguf'}) or None)\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
