@@ -74,8 +74,9 @@ class LayerAnatomy:
 @dataclass(frozen=True, eq=False)
 class Anatomy:
     """A whole model. ``globals`` are the shapes of tensors that belong to no layer; layers with
-    equal ``kinds`` run the same operations; more than MOST_LAYERS are left out. ``group_cache`` says which cache the groups of the
-    cache rule belong to, ``index_caches`` which of them an indexer reads."""
+    equal ``kinds`` run the same operations, and beyond MOST_LAYERS there are none. ``group_cache``
+    says which cache the groups of the cache rule belong to, ``index_caches`` which of them an
+    indexer reads."""
 
     architecture: str
     metadata: Mapping[str, Value]
