@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib import import_module
 from typing import Any
 
-import xllamacpp
+xllamacpp: Any = import_module("xllamacpp")  # its names come from a compiled module
 
 
 def parameters(model: str, options: list[str]) -> Any:

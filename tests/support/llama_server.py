@@ -49,15 +49,17 @@ def llama_server(model: Path, **options: object) -> Iterator[Server]:
 def engine_log(model: Path, **options: object) -> str:
     """What llama.cpp prints while it loads this model, with ``-v``, until it is ready or fails."""
     process = _start(model, {"verbosity": 9, "warmup": False} | options, subprocess.PIPE)
-    assert process.stderr is not None
     said: list[str] = []
-    reader = Thread(target=lambda: said.extend(process.stderr or ()), daemon=True)
+    log = process.stderr
+    assert log is not None
+    reader = Thread(target=lambda: said.extend(log), daemon=True)
     reader.start()
     try:
         _ready(process)
     finally:
         _end(process)
         reader.join(_SECONDS)
+        log.close()
     return "".join(said)
 
 
