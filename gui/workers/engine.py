@@ -234,7 +234,9 @@ def _end(process: subprocess.Popen[bytes], stop: bool) -> int | None:
             child.kill()
     if process.poll() is None:
         process.kill()
-    return process.wait()
+    code = process.wait()
+    psutil.wait_procs(family, timeout=2.0)
+    return code
 
 
 def _text(data: bytes) -> str:
