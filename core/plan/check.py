@@ -21,7 +21,7 @@ from core.plan.check_options import (
     other_model,
     rows_of_logits,
 )
-from core.plan.engine_log import ZERO, Buffer, Context, EngineLog, Load, Size, TableRow
+from core.plan.engine_log import MIB, ZERO, Buffer, Context, EngineLog, Load, Size, TableRow
 from core.plan.plan import PartKind, Plan
 from core.plan.settings import used_gpus
 from core.units import UnitSystem, format_bytes, format_share
@@ -47,6 +47,7 @@ _WHOLE_BATCH = (
     "llama-fit-params reserves logits for a whole batch; a server reserves one row per slot."
 )
 _NOT_SHARED = "llama-fit-params cannot share one cache between slots."
+_WHOLE_MIB = "Of this the engine prints whole MiB before it loads."
 _NO_SIZES = (
     "No sizes of buffers are in this text. llama.cpp prints them with -v (or -lv 4) while it loads."
 )
@@ -132,8 +133,9 @@ def summary(check: Check, system: UnitSystem = UnitSystem.GIB) -> str:
         words = "Nothing can be compared: the log was made with other options."
         return words if check.mismatches else "Nothing in this log can be compared."
     if not wrong:
-        words = f"All {len(compared)} sizes" if len(compared) > 1 else "The one size"
-        words += " that can be compared agree" + ("." if len(compared) > 1 else "s.")
+        count = len(compared)
+        words = {1: "The one size", 2: "Both sizes"}.get(count, f"All {count} sizes")
+        words += f" that can be compared agree{'s' if count == 1 else ''}."
     else:
         worst = max(wrong, key=lambda row: abs(row.difference or 0))
         by = format_bytes(abs(worst.difference or 0), system)
@@ -184,7 +186,8 @@ class _Rows:
                 for part in device.parts
                 if part.kind not in _BUFFERS and part.bytes.value
             ]
-        return rows
+        places = [*self._names, EVERYWHERE]
+        return sorted(rows, key=lambda row: (places.index(row.device), _order(row.part)))
 
     def _part(self, kind: PartKind, number: int, engine: Size | None) -> list[Row]:
         planned, known = self._estimate(kind, number)
@@ -274,9 +277,18 @@ class _Rows:
         return rows
 
 
-_BUFFERS = frozenset(
-    (PartKind.WEIGHTS, PartKind.CACHE, PartKind.STATE, PartKind.COMPUTE, PartKind.OUTPUT)
+_BUFFERS = (
+    PartKind.WEIGHTS,
+    PartKind.CACHE,
+    PartKind.STATE,
+    PartKind.COMPUTE,
+    PartKind.OUTPUT,
 )
+_ORDER = (PartKind.WEIGHTS, REPACKED, PartKind.CACHE, CACHE_AND_STATE, *_BUFFERS[2:])
+
+
+def _order(part: str) -> int:
+    return _ORDER.index(part) if part in _ORDER else len(_ORDER)
 
 
 def _placed(plan: Plan, gpus: list[str]) -> dict[str, int]:
@@ -327,8 +339,9 @@ def _agreement(estimate: int | None, engine: Size | None) -> tuple[Agreement, st
         return Agreement.NOT_COMPARED, _SILENT
     if estimate is None:
         return Agreement.NOT_COMPARED, _UNKNOWN
-    equal = engine.low <= estimate <= engine.high
-    return (Agreement.EQUAL if equal else Agreement.DIFFERS), ""
+    if not engine.low <= estimate <= engine.high:
+        return Agreement.DIFFERS, ""
+    return Agreement.EQUAL, _WHOLE_MIB if engine.high - engine.low == MIB - 1 else ""
 
 
 def _second(load: Load, others: list[Load]) -> list[Row]:

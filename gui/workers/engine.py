@@ -235,7 +235,7 @@ def _end(process: subprocess.Popen[bytes], stop: bool) -> int | None:
     if process.poll() is None:
         process.kill()
     code = process.wait()
-    psutil.wait_procs(family, timeout=2.0)
+    psutil.wait_procs(family, timeout=1.0)
     return code
 
 

@@ -6,7 +6,7 @@ import logging
 from datetime import datetime
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -43,6 +43,8 @@ from gui.workers.engine import EngineRun, LogFile
 from gui.workers.runner import Runner
 
 _EMPTY = "Run llama.cpp's dry run, or drop a log of llama-server here (made with -v, or -lv 4)."
+# Letters and lines: ten rows with their reasons, and some earlier checks below.
+_SIZE = (150, 44)
 _ELSEWHERE = "A dry run looks at this computer; the plan is for {}."
 
 
@@ -72,6 +74,10 @@ class CheckDialog(QDialog):
         self._text = ""
         self._build(folder)
         self._connect()
+        letters, lines = _SIZE
+        m, room = self.fontMetrics(), self.screen().availableSize()
+        width, height = letters * m.averageCharWidth(), lines * m.height()
+        self.resize(min(width, 9 * room.width() // 10), min(height, 9 * room.height() // 10))
 
     # What the user does.
 
@@ -202,11 +208,6 @@ class CheckDialog(QDialog):
 
     # What Qt asks.
 
-    def sizeHint(self) -> QSize:
-        """Room for a table of ten rows and their reasons."""
-        m = self.fontMetrics()
-        return QSize(130 * m.averageCharWidth(), 44 * m.height())
-
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """A log file, or its text."""
         if event.mimeData().hasUrls() or event.mimeData().hasText():
@@ -272,7 +273,7 @@ class CheckDialog(QDialog):
         self.status: Text = Text(style=Style.MUTED)
         self.elsewhere = Text(style=Style.BODY, wrap=True)
         self.here = button("Plan for &this computer", "Choose this computer as the machine")
-        self.problems = ProblemArea()
+        self.problems = ProblemArea({})
         self.summary = Text(style=Style.STRONG, wrap=True)
         self.summary.setAccessibleName("Result")
         self.differences = Text(style=Style.BODY, wrap=True)

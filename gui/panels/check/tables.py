@@ -102,9 +102,9 @@ class HistorySheet(Sheet):
             ("date", "Date", "2026-12-30 23:59", 0): dates,
             ("model", "Model", "", 2): models,
             ("options", "Options", "", 2): options,
+            ("result", "Result", "", 3): results,
             ("source", "Source", "llama-completion", 0): sources,
             ("build", "Build", "unknown", 0): builds,
-            ("result", "Result", "", 3): results,
         }
         columns = [
             Column(
