@@ -146,7 +146,9 @@ def dissect(model: Model) -> Anatomy:
         key = _cache_key(group)
         group_cache.append(caches.setdefault(key, len(caches)))
     index_caches = tuple(
-        sorted({n for g, n in zip(model.cache.groups, group_cache, strict=True) if _beside(g)})
+        sorted(
+            {n for g, n in zip(model.cache.groups, group_cache, strict=True) if "index" in g.name}
+        )
     )
     main: dict[int, tuple[int, CacheGroup]] = {}
     beside: dict[int, int] = {}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
+from core.plan.buffers.compressed import CompressedAttention
+from core.plan.buffers.hyper import Hyper
 from core.plan.buffers.latent import latent_attention
-from core.plan.buffers.parts import Graph, Shape
+from core.plan.buffers.parts import I32, Graph, Shape
 from core.plan.buffers.recurrent import (
     Lightning,
     States,
@@ -61,8 +63,11 @@ class Blocks(Graph):
         self.lightning: Lightning | None = None
         self.first_value: list[Tensor] = []
         self.block_sparse: BlockSparse | None = None
+        self.compressed: CompressedAttention | None = None
+        self.hyper: Hyper | None = None
         self.masks: list[Tensor] = []  # of a batch without a cache
         self.windowed = False
+        self.tokens: Tensor | None = None
 
     # Attention layers
 
@@ -194,11 +199,16 @@ class Blocks(Graph):
         probabilities = None
         if self.arch in ("nemotron_h", "nemotron_h_moe"):
             probabilities = self.mul(layer.rows("ffn_gate_inp"), x)
+        chosen = None
+        if layer.has("ffn_gate_tid2eid"):  # a look-up by token
+            assert self.tokens is not None
+            chosen = self.tape.weigh(self.tape.fixed(I32 * used * self.rows), self.tokens)
         out = self.experts(
             layer,
             routed,
             used,
             probabilities=probabilities,
+            chosen=chosen,
             normalized=bool(self.anatomy.number("expert_weights_norm")) or self.arch in _NORMALIZED,
             scaled=scale not in (0.0, 1.0),
             weights_softmax=self.anatomy.integer("expert_gating_func") == 3
@@ -242,6 +252,8 @@ class Blocks(Graph):
             if layer.has("time_mix_a1"):
                 return rwkv7_layer(self, self.states, layer, x, self.first_value, last)
             return rwkv6_layer(self, self.states, layer, x, last)
+        if layer.has("hc_attn_fn"):
+            return self.hyper_layer(layer, x)
         residual = x
         normed = x
         if self.arch == "minimax-01":
@@ -293,6 +305,18 @@ class Blocks(Graph):
             if layer.has(name):
                 out = self.named_norm(layer, name, out)
         return self.add(*_in_order(out, middle, self.arch in _LEADS_SECOND))
+
+    def hyper_layer(self, layer: LayerAnatomy, x: Tensor) -> Tensor:
+        """A stream of several copies, mixed around attention and feed forward."""
+        assert self.hyper is not None and self.compressed is not None
+        entered, after, between = self.hyper.enter(layer, "attn", x)
+        normed = self.named_norm(layer, "attn_norm", entered)
+        x = self.hyper.leave(self.compressed.attend(layer, normed), x, after, between)
+        entered, after, between = self.hyper.enter(layer, "ffn", x)
+        for needed in (x, after, between):
+            self.tape.run(needed)
+        out = self.mlp(layer, self.named_norm(layer, "ffn_norm", entered))
+        return self.hyper.leave(out, x, after, between)
 
     def norm_after(self, layer: LayerAnatomy, x: Tensor, last: bool) -> Tensor:
         """BERT: the norms follow the sums."""

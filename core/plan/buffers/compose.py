@@ -6,6 +6,8 @@ from core.gguf.header import Array
 from core.plan.buffers.altup import Altup, add_per_layer, per_layer_inputs
 from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
 from core.plan.buffers.blocks import Blocks, names
+from core.plan.buffers.compressed import CompressedAttention
+from core.plan.buffers.hyper import Hyper
 from core.plan.buffers.parts import F16, F32, I32, I64, CacheInputs, Shape
 from core.plan.buffers.recurrent import States
 from core.plan.buffers.sparse import BlockSparse
@@ -52,7 +54,7 @@ class ModelGraph(Blocks):
         deep = self.anatomy.integer("n_deepstack_layers")
         wide = width * (1 + deep)
         tape.device = HOST
-        ids = tape.input(tape.fixed(I32 * tokens))
+        ids = self.tokens = tape.input(tape.fixed(I32 * tokens))
         raw = tape.input(tape.fixed(F32 * wide * tokens))
 
         def rows(ids: Tensor) -> Tensor:
@@ -108,11 +110,11 @@ class ModelGraph(Blocks):
     def rotation(self, kind: str, heads: set[int], largest: bool) -> Tensor | None:
         """The square matrix that quantized rows are multiplied with: 64, or the largest power of
         two that divides every head."""
-        if kind in ("f32", "f16", "bf16") or not all(heads) or any(head % 64 for head in heads):
+        side = self.rotation_side(kind, *heads)
+        if not side:
             return None
-        side = 64
-        while largest and all(head % (2 * side) == 0 for head in heads):
-            side *= 2
+        if not largest:
+            side = 64
         return self.tape.input(self.tape.fixed(F32 * side * side))
 
     # The whole graph
@@ -143,6 +145,10 @@ class ModelGraph(Blocks):
             self.block_sparse = BlockSparse(self, self.caches[0])
             self.hold_copies(self.block_sparse, layers)
         self.outputs = tape.input(tape.fixed(I32 * shape.outputs))
+        if any(layer.has("hc_attn_fn") for layer in anatomy.layers):
+            self.hyper = Hyper(self)
+            tape.device = layers[0][1]
+            x = self.hyper.spread(x)
         for position, (layer, device) in enumerate(layers):
             tape.device = device
             self.rows = shape.tokens
@@ -155,6 +161,9 @@ class ModelGraph(Blocks):
                 x = self.add(x, add_per_layer(self, layer, x, self.per_layer))
         if self.altup is not None:
             (x,) = self.cut(self.altup.merge(x))
+        if self.hyper is not None:
+            tape.device = output_device
+            x = self.hyper.merge(x)
         if self.ballast is not None:
             tape.store(self.ballast)
         tape.device = output_device
@@ -181,6 +190,9 @@ class ModelGraph(Blocks):
         Layers that are not walked still have the tensors that are placed before the graph runs.
         """
         attention = [layer for layer in self.anatomy.layers if layer.cache is not None]
+        if any(layer.has("attn_compressor_kv") for layer in attention):
+            self.attach_compressed(attention, walked)
+            return
         numbers = sorted({n for layer in attention if (n := layer.cache) is not None})
         self.windowed = len(numbers) > 1
         for number in numbers:
@@ -202,6 +214,26 @@ class ModelGraph(Blocks):
             self.masks = [self.tape.input(size) for _ in range(masks)]
         if any(layer.recurrent for layer in self.anatomy.layers):
             self.states = States(self)
+
+    def attach_compressed(
+        self, attention: list[LayerAnatomy], walked: list[tuple[LayerAnatomy, int]]
+    ) -> None:
+        """A window for all layers, and rows for several tokens each."""
+        number = attention[0].cache
+        assert number is not None
+        window = self.attach_cache(number, attention, k_only=True)
+        window.k_rotation = self.rotation(self.shape.type_k, {attention[0].head_k}, True)
+        self.tape.run(window.mask)
+        self.compressed = CompressedAttention(self, window)
+        picking = [layer for layer in attention if layer.has("indexer.attn_q_b")]
+        picked = [device for layer, device in walked if layer in picking]
+        omitted = len(picking) - len(picked)
+        if picked and omitted:
+            index_cache = picking[0].index_cache
+            assert index_cache is not None
+            zeros = [size * omitted for size in self.compressed.zeros(index_cache)]
+            self.tape.device = picked[-1]
+            self.ballast = self.tape.run(self.tape.leaf(tuple(zeros)))
 
     def hold_copies(self, sparse: BlockSparse, walked: list[tuple[LayerAnatomy, int]]) -> None:
         """Room for the copies of inputs that layers which are not walked read on a GPU."""

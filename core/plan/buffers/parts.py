@@ -13,6 +13,7 @@ F16 = 2
 I32 = 4
 I64 = 8
 
+UNPACKED = frozenset(("f32", "f16", "bf16"))  # cache types whose rows are stored as they are
 # Cache types that ggml-cuda's flash attention takes (fattn.cu).
 _CUDA_ATTENDS = frozenset(("f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"))
 _MOST_EXPERTS = 512  # LLAMA_MAX_EXPERTS (llama-hparams.h)
@@ -105,8 +106,7 @@ class Graph:
         return self.tape.over_weight(out) if weight else out
 
     def rope(self, width: int, x: Tensor) -> Tensor:
-        assert self.positions is not None
-        return self.tape.op(self.f32(width), x, self.positions, in_place=True)
+        return self.tape.op(self.f32(width), x, self.place_of_tokens(), in_place=True)
 
     def add(self, a: Tensor, b: Tensor) -> Tensor:
         return self.tape.over(a, b)
@@ -117,12 +117,27 @@ class Graph:
     def cont(self, width: int, x: Tensor) -> Tensor:
         return self.tape.op(self.f32(width), x)
 
-    def cut(self, *rows: Tensor) -> list[Tensor]:
+    def place_of_tokens(self) -> Tensor:
+        """The positions that rotations read."""
+        assert self.positions is not None
+        return self.positions
+
+    def rotation_side(self, kind: str, *heads: int) -> int:
+        """The largest power of two, at least 64, that divides every head: rows of a quantized
+        cache are multiplied with a matrix of so many rows; 0 where they are not."""
+        if kind in UNPACKED or not all(heads) or any(head % 64 for head in heads):
+            return 0
+        side = 64
+        while all(head % (2 * side) == 0 for head in heads):
+            side *= 2
+        return side
+
+    def cut(self, *rows: Tensor, copies: int = 1) -> list[Tensor]:
         """Keep only the rows that give logits."""
         assert self.outputs is not None
         self.is_cut = True
         self.rows = self.shape.outputs
-        width = self.f32(self.anatomy.embedding)
+        width = self.f32(self.anatomy.embedding * copies)
         return [self.tape.op(width, row, self.outputs) for row in rows]
 
     # Attention
@@ -296,6 +311,7 @@ class Graph:
         *,
         suffix: str = "_exps",
         probabilities: Tensor | None = None,
+        chosen: Tensor | None = None,
         normalized: bool = False,
         scaled: bool = False,
         weights_softmax: bool = False,
@@ -304,7 +320,10 @@ class Graph:
         groups_used: int = 0,
         squared: bool = False,
     ) -> Tensor:
-        """A mixture of experts: router, choice, the chosen experts and their weighted sum."""
+        """A mixture of experts: router, choice, the chosen experts and their weighted sum.
+
+        ``probabilities`` and ``chosen`` experts may come from elsewhere.
+        """
         tape = self.tape
         down = layer.shapes[f"ffn_down{suffix}.weight"]
         width, out_width, count = down[0], down[1], down[2]
@@ -330,8 +349,9 @@ class Graph:
             picked = tape.op(self.f32(per_group * groups_used), view(chosen_by), view(best))
             filled = tape.op(self.f32(count), view(chosen_by))
             chosen_by = tape.write(filled, picked, view(best))
-        order = tape.op(tape.fixed(I32 * layer.rows("ffn_gate_inp") * self.rows), chosen_by)
-        chosen = view(order)
+        if chosen is None:
+            count = layer.rows("ffn_gate_inp")
+            chosen = view(tape.op(tape.fixed(I32 * count * self.rows), chosen_by))
         weights = tape.op(self.f32(used), view(probs), chosen)
         if weights_softmax:
             weights = tape.op(self.f32(used), view(weights))
