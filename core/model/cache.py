@@ -28,6 +28,13 @@ from core.problems import Problem, Severity
 
 SHARED_LAYERS = "attention.shared_kv_layers"
 _NO_MODEL = frozenset((Kind.PROJECTOR, Kind.ADAPTER, Kind.IMATRIX, Kind.CONTROL_VECTOR))
+# Keys that decide nothing here, or whose absence in use the shapes of the tensors make up for.
+_SPARED = frozenset(
+    (
+        *("context_length", "vocab_size", "attention.head_count", "attention.head_count_kv"),
+        *("attention.key_length", "attention.value_length"),
+    )
+)
 _ASK = "Measure it: an engine's log says what it reserves."
 
 
@@ -51,6 +58,18 @@ def cache_of(
     without = _without_cache(outline, kind)
     if without:
         return CacheFacts(known=True, layers=outline.total, rule=without)
+    facts = _decided(keys, outline, survey, tensors)
+    unusable = [
+        n for n in keys.unusable if n not in _SPARED and not n.startswith(("expert_", "experts_"))
+    ]
+    if facts.known and unusable:
+        # To go on as if it were absent would be a guess: a window that is text is a window.
+        why = f"The key {excerpt(keys.full(unusable[0]))} cannot be used"
+        return _unknown(outline, "odd-key", why)
+    return facts
+
+
+def _decided(keys: Keys, outline: Outline, survey: Survey, tensors: Sequence[Tensor]) -> CacheFacts:
     if not outline.trunk:
         return _unknown(
             outline, "no-layers", f"The key {excerpt(keys.full('block_count'))} is missing or 0"

@@ -25,13 +25,15 @@ class Keys:
     """The metadata of one model, by the names that follow the architecture's prefix.
 
     ``architecture`` is general.architecture, or the prefix of the keys where that is missing, or
-    "". ``problems`` collects what had to be said while reading; it grows with use.
+    "". ``problems`` collects what had to be said while reading, ``unusable`` the names that hold
+    what cannot be used; both grow with use.
     """
 
     def __init__(self, metadata: Mapping[str, Value]) -> None:
         self._metadata = metadata
         self._reported: set[str] = set()
         self.problems: list[Problem] = []
+        self.unusable: list[str] = []
         stated = metadata.get("general.architecture")
         self.architecture = stated if isinstance(stated, str) else ""
         self._prefixes = [f"{self.architecture}."] if self.architecture else []
@@ -65,9 +67,13 @@ class Keys:
         """A whole number of at least 0, from a scalar or from an array of equal ones."""
         value = self.value(name)
         if isinstance(value, Array):
+            if value.count > MOST_LAYERS:
+                self._report(name, f"has {value.count:,} elements where one number is expected")
             items = self.per_layer(name, value.count) if 0 < value.count <= MOST_LAYERS else None
+            if items and len(set(items)) > 1:
+                self._report(name, "has different values where one number is expected")
             return items[0] if items and len(set(items)) == 1 else None
-        return self._whole(name, value)
+        return self._scalar(name, value)
 
     def count(self, name: str) -> int:
         """A whole number, 0 where the file does not say."""
@@ -88,7 +94,7 @@ class Keys:
         """
         value = self.value(name)
         if not isinstance(value, Array):
-            number = self._whole(name, value)
+            number = self._scalar(name, value)
             return None if number is None else (number,) * layers
         if value.count == 0:
             return None
@@ -113,6 +119,12 @@ class Keys:
         value = self.value(name)
         return isinstance(value, Array) and value.count > 0
 
+    def _scalar(self, name: str, value: Value | None) -> int | None:
+        if isinstance(value, bool):  # in an array it marks layers, alone it is no number
+            self._report(name, "should be a whole number and is true or false")
+            return None
+        return self._whole(name, value)
+
     def _whole(self, name: str, value: Value | None) -> int | None:
         if value is None:
             return None
@@ -135,6 +147,8 @@ class Keys:
         if name in self._reported:
             return
         self._reported.add(name)
+        if severity is not Severity.NOTE:
+            self.unusable.append(name)
         self.problems.append(
             Problem(
                 "odd-key",

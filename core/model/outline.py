@@ -58,13 +58,17 @@ def outline_from(keys: Keys, tensors: Sequence[Tensor]) -> Outline:
     blocks = counted - draft
     loops = _loops(keys, architecture, counted)
 
-    def read(name: str) -> PerLayer | None:
-        values = keys.per_layer(name, counted)
-        return None if values is None else values[:blocks] * loops + values[blocks:]
-
     trunk = blocks * loops
     total = trunk + draft
     nothing: PerLayer = (None,) * total
+
+    def read(name: str) -> PerLayer | None:
+        """None where the key is absent; what is there and of no use stands for nothing else."""
+        values = keys.per_layer(name, counted)
+        if values is None:
+            return nothing if name in keys.unusable else None
+        return values[:blocks] * loops + values[blocks:]
+
     embedding = keys.integer("embedding_length")
     heads = read("attention.head_count") or nothing
     kv_heads = read("attention.head_count_kv") or heads

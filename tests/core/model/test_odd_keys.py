@@ -270,6 +270,81 @@ def test_values_of_another_kind_never_stop_anything(name: str, value: Any) -> No
     cache_size(found.cache, CacheSettings(4096))
 
 
+NO_NUMBER = ["32", 2**63, 3.5, float("nan"), -7, True, [512, 1024], ["512"]]
+
+
+@pytest.mark.parametrize("value", NO_NUMBER)
+@pytest.mark.parametrize(
+    ("architecture", "name"),
+    [
+        ("gemma3", "attention.sliding_window"),
+        ("gemma2", "attention.sliding_window"),
+        ("new", "attention.sliding_window"),
+        ("gemma4", "attention.shared_kv_layers"),
+        ("glm4moe", "nextn_predict_layers"),
+        ("nanbeige", "num_loops"),
+        ("qwen35", "full_attention_interval"),
+        ("qwen35", "ssm.state_size"),
+        ("deepseek2", "attention.key_length_mla"),
+        ("deepseek32", "attention.indexer.key_length"),
+        ("lfm2", "shortconv.l_cache"),
+        ("llama", "block_count"),
+    ],
+)
+def test_a_key_that_decides_and_cannot_be_used_is_not_taken_for_absent(
+    architecture: str, name: str, value: Any
+) -> None:
+    keys = {
+        "block_count": 4,
+        "embedding_length": 512,
+        "attention.head_count": 4,
+        "attention.key_length_mla": 192,
+        "attention.value_length_mla": 128,
+        "ssm.conv_kernel": 4,
+        "ssm.inner_size": 512,
+        "ssm.state_size": 64,
+        "ssm.group_count": 2,
+    }
+    metadata = {f"{architecture}.{key}": each for key, each in {**keys, name: value}.items()}
+    found = model_from(file_of({"general.architecture": architecture, **metadata}))
+    assert not found.cache.known
+    assert found.cache.problem
+    assert f"{architecture}.{name} " in found.cache.problem.message
+
+
+@pytest.mark.parametrize("value", [value for value in NO_NUMBER if not isinstance(value, list)])
+@pytest.mark.parametrize("name", ["head_count", "head_count_kv", "key_length", "value_length"])
+def test_a_width_that_cannot_be_used_comes_from_the_tensors_or_is_unknown(
+    name: str, value: Any
+) -> None:
+    metadata = {
+        "general.architecture": "llama",
+        "llama.block_count": 1,
+        "llama.embedding_length": 512,
+        "llama.attention.head_count": 8,
+        "llama.attention.head_count_kv": 2,
+        "llama.attention.key_length": 64,
+        "llama.attention.value_length": 64,
+        f"llama.attention.{name}": value,
+    }
+    tensors = [(f"blk.0.attn_{part}.weight", (512, 128), "F16") for part in "kv"]
+    bare, whole = model_from(file_of(metadata)), model_from(file_of(metadata, tensors))
+    assert any(p.code == "odd-key" and name in p.message for p in whole.problems)
+    assert bytes_per_token(whole.cache) == 2 * 128 * 2
+    if name == "head_count":  # the count of KV heads and the sizes say enough
+        assert bytes_per_token(bare.cache) == 2 * 128 * 2
+    else:
+        assert not bare.cache.known
+
+
+def test_keys_that_decide_nothing_about_the_cache_do_not_hide_it() -> None:
+    for name in ("context_length", "vocab_size", "expert_used_count", "rope__dimension_count"):
+        found = model(
+            block_count=2, embedding_length=512, attention__head_count=8, **{name: "text"}
+        )
+        assert bytes_per_token(found.cache) == 2 * 2 * 512 * 2
+
+
 def test_text_where_a_number_belongs_is_said() -> None:
     found = model(block_count="many")
     assert any("should be a whole number and is text" in p.message for p in found.problems)
