@@ -46,7 +46,8 @@ class StoredBandwidth:
 class Settings:
     """Everything remembered. ``geometry`` and ``splitter`` are Qt's own bytes in base64.
 
-    ``recent_files`` are absolute paths, the latest first.
+    ``recent_files`` are absolute paths, the latest first. ``engine_folder`` is where the user keeps
+    llama.cpp, empty for wherever the PATH leads.
     """
 
     units: UnitSystem = UnitSystem.GIB
@@ -56,6 +57,7 @@ class Settings:
     geometry: str = ""
     splitter: str = ""
     bandwidth: StoredBandwidth | None = None
+    engine_folder: str = ""
 
     def with_recent(self, path: str) -> Settings:
         """The same settings with this file first among the recent ones."""
@@ -126,6 +128,7 @@ def _from_json(stored: dict[str, Any]) -> Settings:
         geometry=_text(stored.get("geometry")),
         splitter=_text(stored.get("splitter")),
         bandwidth=_bandwidth(stored.get("bandwidth")),
+        engine_folder=_text(stored.get("engine_folder")),
     )
 
 

@@ -58,6 +58,7 @@ class Actions(QObject):
         self.plan = self._action("&Plan", "Ctrl+4")
         self.detect = self._action("&Look at this computer again", "F5")
         self.measure = self._action("Measure memory &bandwidth")
+        self.check_engine = self._action("&Check with llama.cpp…", "Ctrl+K")
         self.shortcuts = self._action("&Keys", "F1")
         self.about = self._action("&About Weighbridge")
         self.units = _Switch(self, "&Units", UNIT_WORDS, self.units_chosen.emit)
@@ -74,6 +75,7 @@ class Actions(QObject):
             self.tensors,
             self.metadata,
             self.plan,
+            self.check_engine,
         )
         self._fill_menu_bar()
         self.set_recent((), ())
@@ -132,7 +134,7 @@ class Actions(QObject):
         view.addMenu(self.units.menu)
         view.addMenu(self.theme.menu)
         machine = bar.addMenu("&Machine")
-        machine.addActions([self.detect, self.measure])
+        machine.addActions([self.detect, self.measure, self.check_engine])
         about = bar.addMenu("&Help")
         about.addActions([self.shortcuts, self.about])
 

@@ -30,6 +30,7 @@ from gui.document import Document
 from gui.main_window import about
 from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.drops import DropHint, dropped_files
+from gui.main_window.engine_check import LOG_NAMES, EngineCheck
 from gui.main_window.file_watch import FileWatch
 from gui.main_window.this_computer import ThisComputer
 from gui.panels.header_line import title
@@ -66,6 +67,8 @@ class MainWindow(QMainWindow):
         self._failures: tuple[Problem, ...] = ()
         self.opener = Runner("open", self)
         self.computer = ThisComputer(document, self.settings.bandwidth, self)
+        history = settings_path.with_name("checks.jsonl")
+        self.engine_check = EngineCheck(document, history, self.settings.engine_folder, self)
         self._looker = Runner("recent files", self)
         self.file_watch = FileWatch(document, self)
         self._summariser = Runner("specimens", self)
@@ -209,6 +212,10 @@ class MainWindow(QMainWindow):
         self.settings = replace(self.settings, bandwidth=measured)
         self._save()
 
+    def _keep_engine_folder(self, folder: str) -> None:
+        self.settings = replace(self.settings, engine_folder=folder)
+        self._save()
+
     # Choices of the window.
 
     def choose_units(self, units: UnitSystem) -> None:
@@ -280,7 +287,9 @@ class MainWindow(QMainWindow):
         self._drop_hint.hide()
         event.acceptProposedAction()
         names = dropped_files(event.mimeData())
-        if names:
+        if names and self.document.model is not None and names[0].lower().endswith(LOG_NAMES):
+            self.engine_check.open_log(Path(names[0]))
+        elif names:
             self.open_files(names)
         else:
             self._fail(
@@ -334,6 +343,7 @@ class MainWindow(QMainWindow):
             (a.plan, lambda: self.page.show_panel(self.page.plan)),
             (a.detect, self.computer.detect),
             (a.measure, self.computer.measure),
+            (a.check_engine, self.engine_check.open),
             (a.shortcuts, lambda: about.show_keys(self, a.keys())),
             (a.about, lambda: about.show_about(self)),
         ):
@@ -352,6 +362,7 @@ class MainWindow(QMainWindow):
         self.opener.ended.connect(self._reading_ended)
         self.computer.said.connect(self._say)
         self.computer.measured.connect(self._keep_bandwidth)
+        self.engine_check.folder_chosen.connect(self._keep_engine_folder)
         self._looker.finished.connect(self._show_missing)
         self.file_watch.differs.connect(self._show_problems)
         self.problems.stack.acted.connect(self.reload)
