@@ -140,7 +140,8 @@ def _is_pipelined(model: Model, settings: Settings, gpus: list[int]) -> bool:
 def _shape(anatomy: Anatomy, settings: Settings, cells: tuple[int, ...], streams: int) -> Shape:
     rules = RULES[Engine(settings.engine)]
     tokens = min(settings.ubatch, settings.batch)
-    wanted = settings.batch if rules.whole_batch_logits else settings.slots
+    whole = rules.whole_batch_logits or anatomy.has_encoder
+    wanted = settings.batch if whole else settings.slots
     top = anatomy.integer("attention.indexer.top_k")
     return Shape(
         tokens=-(-tokens // settings.slots) * settings.slots,

@@ -89,6 +89,11 @@ class Anatomy:
     group_cache: tuple[int, ...] = ()
     index_caches: tuple[int, ...] = ()
 
+    @property
+    def has_encoder(self) -> bool:
+        """Whether a decoder comes behind an encoder; all its rows then give logits."""
+        return any(layer.has("cross_attn_q") for layer in self.layers)
+
     def cells(self, size: CacheSize) -> tuple[tuple[int, ...], int]:
         """Cells of one stream of every cache, and the number of streams."""
         counts = [0] * self.caches
@@ -122,7 +127,8 @@ def split_tensors(
     layers: dict[int, dict[str, Shape]] = {}
     rest: dict[str, Shape] = {}
     for tensor in tensors:
-        first, _, tail = tensor.name.partition(".")
+        # Of an encoder and a decoder the graph of the decoder is reserved.
+        first, _, tail = tensor.name.removeprefix("dec.").partition(".")
         number, _, name = tail.partition(".")
         plain = number.isascii() and number.isdecimal() and len(number) <= _MOST_DIGITS
         if first == "blk" and plain:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
 from core.plan.buffers.compressed import CompressedAttention
+from core.plan.buffers.decoder import Decoder
 from core.plan.buffers.hyper import Hyper
 from core.plan.buffers.latent import latent_attention
 from core.plan.buffers.parts import I32, Graph, Shape
@@ -65,6 +66,7 @@ class Blocks(Graph):
         self.block_sparse: BlockSparse | None = None
         self.compressed: CompressedAttention | None = None
         self.hyper: Hyper | None = None
+        self.decoder: Decoder | None = None
         self.masks: list[Tensor] = []  # of a batch without a cache
         self.windowed = False
         self.tokens: Tensor | None = None
@@ -254,6 +256,8 @@ class Blocks(Graph):
             return rwkv6_layer(self, self.states, layer, x, last)
         if layer.has("hc_attn_fn"):
             return self.hyper_layer(layer, x)
+        if self.decoder is not None:
+            return self.decoder.layer(layer, x, last)
         residual = x
         normed = x
         if self.arch == "minimax-01":

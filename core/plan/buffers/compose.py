@@ -7,11 +7,12 @@ from core.plan.buffers.altup import Altup, add_per_layer, per_layer_inputs
 from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
 from core.plan.buffers.blocks import Blocks, names
 from core.plan.buffers.compressed import CompressedAttention
+from core.plan.buffers.decoder import Decoder
 from core.plan.buffers.hyper import Hyper
 from core.plan.buffers.parts import F16, F32, I32, I64, CacheInputs, Shape
 from core.plan.buffers.recurrent import States
 from core.plan.buffers.sparse import BlockSparse
-from core.plan.buffers.tape import HOST, Tape, Tensor, view
+from core.plan.buffers.tape import HOST, Size, Tape, Tensor, view
 
 # What the tensors do not say, by architecture (llama.cpp b11434, src/models).
 
@@ -143,7 +144,9 @@ class ModelGraph(Blocks):
         own_streams = shape.flash and shape.streams == shape.sequences
         if own_streams and any(layer.has("indexer.q_proj") for layer in anatomy.layers):
             self.block_sparse = BlockSparse(self, self.caches[0])
-            self.hold_copies(self.block_sparse, layers)
+            picked = [device for layer, device in layers if layer.has("indexer.q_proj")]
+            count = sum(layer.has("indexer.q_proj") for layer in anatomy.layers)
+            self.hold_copies(picked, count, self.block_sparse.copies())
         self.outputs = tape.input(tape.fixed(I32 * shape.outputs))
         if any(layer.has("hc_attn_fn") for layer in anatomy.layers):
             self.hyper = Hyper(self)
@@ -170,6 +173,8 @@ class ModelGraph(Blocks):
         ends = ["output_norm"]
         if self.arch.startswith("lfm2"):
             ends.append("token_embd_norm")
+        if self.decoder is not None:
+            ends.append("dec.output_norm")
         weight = any(f"{name}.weight" in anatomy.globals for name in ends)
         if weight or not is_encoder(anatomy):
             x = self.norm(x, weight, "output_norm.bias" in anatomy.globals)
@@ -199,6 +204,10 @@ class ModelGraph(Blocks):
             own = [layer for layer in attention if layer.cache == number]
             latent = any(layer.has("attn_k_b") for layer in own)
             self.caches[number] = self.attach_cache(number, own, k_only=latent)
+        if any(layer.has("cross_attn_q") for layer in attention):
+            self.decoder = Decoder(self, self.caches[numbers[0]])
+            copies = self.tape.sizes[self.decoder.distances]
+            self.hold_copies([n for _, n in walked], len(attention), copies)
         picking = [layer for layer in attention if layer.has("indexer.attn_q_b")]
         for number in {n for layer in picking if (n := layer.index_cache) is not None}:
             self.caches[number] = self.attach_index_cache(number)
@@ -235,13 +244,13 @@ class ModelGraph(Blocks):
             self.tape.device = picked[-1]
             self.ballast = self.tape.run(self.tape.leaf(tuple(zeros)))
 
-    def hold_copies(self, sparse: BlockSparse, walked: list[tuple[LayerAnatomy, int]]) -> None:
-        """Room for the copies of inputs that layers which are not walked read on a GPU."""
-        picked = [device for layer, device in walked if layer.has("indexer.q_proj")]
-        omitted = sum(layer.has("indexer.q_proj") for layer in self.anatomy.layers) - len(picked)
-        if picked and picked[-1] != HOST:
-            self.tape.device = picked[-1]
-            self.ballast = self.tape.run(self.tape.leaf(sparse.copies(omitted)))
+    def hold_copies(self, walked: list[int], count: int, size: Size) -> None:
+        """Room for the copies of inputs that layers which are not walked read on a GPU: of
+        ``count`` layers those on these devices are walked."""
+        omitted = count - len(walked)
+        if walked and walked[-1] != HOST and omitted:
+            self.tape.device = walked[-1]
+            self.ballast = self.tape.run(self.tape.leaf(tuple(omitted * each for each in size)))
 
     def position_count(self) -> int:
         sections = self.anatomy.metadata.get(f"{self.arch}.rope.dimension_sections")

@@ -237,9 +237,10 @@ class Graph:
                 kq = tape.over(kq, bias)
             kq = tape.over(kq, view(mask))
             reads = [kq]
-            if latent:
-                unpacked = F16 if shape.type_k in ("f16", "bf16") else F32
-                cells = tape.per_cell(number, unpacked * head_v * shape.streams)
+            if latent or shape.flash:  # V lies in the cache as it was written
+                unpacked = F16 if shape.type_v in ("f16", "bf16") else F32
+                width = head_v if latent else head_v * kv_heads
+                cells = tape.per_cell(number, unpacked * width * shape.streams)
                 reads = [tape.op(cells), kq]
             out = tape.op(self.f32(out_width), *reads)
             if latent:

@@ -28,12 +28,12 @@ class BlockSparse:
         """One stream's part of an input."""
         return tuple(size / shape.streams for size in self.tape.sizes[whole])
 
-    def copies(self, layers: int) -> Size:
-        """What the copies of these inputs take on a device, for so many layers."""
+    def copies(self) -> Size:
+        """What the copies of these inputs take on a device for one layer."""
         wholes = [
             self.tape.sizes[n] for n in (self.bias, self.hidden, self.slots, self.cell_blocks)
         ]
-        return tuple(layers * sum(sizes) for sizes in zip(*wholes, strict=True))
+        return tuple(map(sum, zip(*wholes, strict=True)))
 
     def attend(
         self,
