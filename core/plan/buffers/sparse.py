@@ -78,7 +78,7 @@ class BlockSparse:
         for stream in range(shape.streams):
             keys = tape.op(tape.fixed(F32 * size * RESERVED), slots[stream])
             scores = tape.op(tape.fixed(every * RESERVED), keys, view(iq))
-            scores = tape.write(scores, hidden[stream])
+            scores = tape.over(scores, hidden[stream])
             pooled = tape.op(tape.fixed(every * self.blocks), scores)
             pooled = tape.over(pooled, bias[stream])
             chosen = tape.op(tape.fixed(I32 * best * heads * tokens), pooled)
@@ -92,7 +92,7 @@ class BlockSparse:
             marked = tape.op(half, view(marked))
             wide = tape.op(tape.per_cell(number, every), marked, cell_blocks[stream])
             wide = tape.op(tape.per_cell(number, every), view(wide))
-            wide = tape.write(wide, view(self.mask))
+            wide = tape.over(wide, view(self.mask))
             mask = tape.op(tape.per_cell(number, F16 * heads * tokens), view(wide))
             scratch = None
             if shape.cuda:
