@@ -26,6 +26,12 @@ _SOURCE = Source(
 _FORMULA = "most that is alive at once while a batch goes through the layers"
 _OUTPUT_SOURCE = Source(Rank.DERIVED, "output buffer of llama.cpp b11434, in host memory")
 OUTPUT_FORMULA = "4 B x (vocabulary + embedding, where it is given out) x slots"
+# bench.truth and tests/core/plan/test_against_llama_cpp.py
+_ERROR = (
+    "Of 13,542 buffers that llama.cpp itself reserves for 140 models, 99 % are met within 2 %, "
+    "most to the byte. A kind of layer that none of them has can be further off."
+)
+_UNMODELLED = "The tensors and keys of this file make no graph that is known."
 _KEPT = 256  # compiled graphs per model
 _PERIODS_KEPT = 2
 
@@ -87,7 +93,7 @@ def buffer_sizes(
         aligned=alignment(settings.backend),
     )
     by_device: list[int | None] = [0] * len(placement.devices)
-    note = ERROR_NOTE
+    note = _ERROR
     try:
         walked = _walked(model, anatomy, key, len(gpus) + 1)
         found = walked.peaks.get(cells)
@@ -124,10 +130,6 @@ def _walked(model: Model, anatomy: Anatomy, key: _Key, devices: int) -> _Walked:
         if len(known) > _KEPT:
             known.popitem(last=False)
     return walked
-
-
-ERROR_NOTE = ""
-_UNMODELLED = "The tensors and keys of this file make no graph that is known."
 
 
 def _is_pipelined(model: Model, settings: Settings, gpus: list[int]) -> bool:

@@ -28,8 +28,23 @@ MACHINES = {
     "gpu_like": custom(4 * TIB, backend=Backend.VULKAN),
     "cuda_like": custom(4 * TIB, backend=Backend.CUDA),
 }
-# Compute buffers that are more than 2 % off, of all that were compared, and why.
-OFF: dict[str, tuple[int, str]] = {}
+# Compute buffers that are more than 2 % off: layers that are not walked leave other gaps, or an
+# operation goes to another device. One architecture is not modelled: its buffers are unknown.
+OFF = {
+    "deepseek-v2-lite": 1,
+    "deepseek-v3.1": 1,
+    "deepseek-v4-flash": 7,
+    "exaone4-32b": 2,
+    "gemma3n-e4b": 8,
+    "glm-5": 5,
+    "llama4-scout": 9,
+    "minimax-m3": 27,
+    "modernbert-base": 2,
+    "rwkv6-7b": 1,
+    "rwkv7-2.9b": 3,
+    "step-3.5-flash": 9,
+    "glm5-next-moe": 9,
+}
 
 
 class Compute(NamedTuple):
@@ -73,7 +88,9 @@ def compare(model: Model, rows: Iterator[tuple[Row, Buffers]]) -> list[Compute]:
 
 def check(name: str, found: list[Compute]) -> None:
     off = sum(each.error > 0.02 for each in found)
-    assert off == OFF.get(name, (0, ""))[0], f"{off} of {len(found)}"
+    assert off == OFF.get(name, 0), f"{off} of {len(found)}"
+    unknown = sum(each.ours is None for each in found)
+    assert unknown == (len(found) if name == "glm5-next-moe" else 0)
 
 
 @pytest.mark.parametrize("label", memory.labels())
@@ -105,6 +122,5 @@ def test_few_compute_buffers_are_off_of_all_that_are_compared() -> None:
         for row, theirs in zip(rows, buffers.rows_of(name), strict=True):
             if not (row.ctx_type or row.n_rs_seq):
                 compared += 1 + 2 * len(theirs.devices)
-    off = sum(count for count, _ in OFF.values())
-    assert compared > 13_000
-    assert off / compared < 0.05
+    assert compared == 13_542
+    assert sum(OFF.values()) / compared < 0.01
