@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from core.gguf import display
+from core.gguf import display, excerpt
+from core.model.cache_size import bytes_per_token
 from core.plan import reason
 from core.plan.plan import DepthPoint, DevicePlan, Plan, Verdict
 from core.problems import Problem, Severity
@@ -61,12 +63,12 @@ def _heading(plan: Plan, system: UnitSystem) -> list[str]:
     if shape.context_length:
         facts.append(f"trained for {format_tokens(shape.context_length)} tokens")
     lines = [
-        display(model.name) or display(path.name),
+        excerpt(model.name, 200) or display(path.name),
         f"{display(str(path))}: {model.file.kind.value}, "
         f"{format_bytes(model.file.file_bytes, system)}",
     ]
     if model.architecture:
-        facts.insert(0, display(model.architecture))
+        facts.insert(0, excerpt(model.architecture))
     if facts:
         lines.append(", ".join(facts))
     if model.mix:
@@ -100,11 +102,22 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
     ]
     for device in plan.memory.devices:
         lines += _device(device, system)
-    per_token = plan.memory.cache_per_token
-    if per_token.value:
-        lines.append(f"  one more token of context costs {format_bytes(per_token.value, system)}")
+    lines += _per_token(plan, system)
     lines.append(f"  {_WORDS[plan.verdict]}: {display(reason(plan, system))}")
     return lines
+
+
+def _per_token(plan: Plan, system: UnitSystem) -> list[str]:
+    """What a token takes in the cache; layers with a window stop growing when it is full."""
+    per_token, settings, facts = plan.memory.cache_per_token.value, plan.settings, plan.model.cache
+    if not per_token:
+        return []
+    line = f"  one token takes {format_bytes(per_token, system)} in the cache"
+    full = tuple(group for group in facts.groups if group.window is None)
+    if len(full) < len(facts.groups) and not settings.swa_full:
+        later = bytes_per_token(replace(facts, groups=full), settings.cache_k, settings.cache_v)
+        line += f", {format_bytes(later, system)} once the windows are full"
+    return [line]
 
 
 def _device(device: DevicePlan, system: UnitSystem) -> list[str]:
