@@ -8,28 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
+from core.plan.check_fit import fit_rows
 from core.plan.check_options import (
     Mismatch,
     changes,
-    device_name,
     gpu_names,
     is_host,
     mismatches,
     other_model,
-    rows_of_logits,
 )
-from core.plan.engine_log import MIB, ZERO, Buffer, Context, EngineLog, Load, Size, TableRow
+from core.plan.check_values import (
+    CACHE_AND_STATE,
+    EVERYWHERE,
+    LEFT_OUT,
+    REPACKED,
+    SECOND,
+    Agreement,
+    Row,
+    agreed,
+    device_names,
+    owner,
+    placed,
+    total,
+)
+from core.plan.engine_log import ZERO, Buffer, Context, EngineLog, Load, Size
 from core.plan.plan import PartKind, Plan
-from core.plan.settings import used_gpus
 from core.units import UnitSystem, format_bytes, format_share
-
-REPACKED = "repacked weights"
-CACHE_AND_STATE = "cache and state"
-SECOND = "second context"
-EVERYWHERE = "all devices"
 
 _NO_BUFFER = "It is no buffer of llama.cpp: its log does not show it."
 _MAPPED = (
@@ -40,52 +46,10 @@ _REPACKED = (
     "Copies of some weights in the order that this processor reads fastest, besides the file that "
     "is mapped. -nr leaves them out."
 )
-_UNKNOWN = "The plan does not know this size."
-_SILENT = "The log does not say."
 _DRAFT = "The engine opened a second context (a draft), which the plan does not hold."
-_WHOLE_BATCH = (
-    "llama-fit-params reserves logits for a whole batch; a server reserves one row per slot."
-)
-_NOT_SHARED = "llama-fit-params cannot share one cache between slots."
-_WHOLE_MIB = "Of this the engine prints whole MiB before it loads."
 _NO_SIZES = (
     "No sizes of buffers are in this text. llama.cpp prints them with -v (or -lv 4) while it loads."
 )
-
-
-class Agreement(StrEnum):
-    EQUAL = "equal"  # within the log's rounding
-    DIFFERS = "differs"
-    WITHIN = "within"  # the log gives only a bound, and the estimate keeps it
-    NOT_COMPARED = "not compared"
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One part on one device. ``reason`` says what an agreement rests on, or why there is none."""
-
-    part: str
-    device: str
-    estimate: int | None
-    engine: Size | None
-    agreement: Agreement
-    reason: str = ""
-
-    @property
-    def difference(self) -> int | None:
-        """Estimate minus engine in bytes: 0 within the rounding, None where not compared."""
-        if self.agreement is Agreement.EQUAL:
-            return 0
-        if self.agreement is not Agreement.DIFFERS or self.estimate is None or self.engine is None:
-            return None
-        return self.estimate - self.engine.middle
-
-    @property
-    def share(self) -> float | None:
-        """The difference as a share of the engine's figure; None where that is 0 or unknown."""
-        if self.difference is None or self.engine is None or not self.engine.middle:
-            return None
-        return self.difference / self.engine.middle
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +70,7 @@ def compare(plan: Plan, log: EngineLog) -> Check:
     load = log.main()
     if load is None or not (load.contexts or load.buffers):
         if log.fit:
-            return Check(log.build, _fit_rows(plan, log.fit), dry=True)
+            return Check(log.build, fit_rows(plan, log.fit), dry=True)
         return Check(log.build, refusal=_NO_SIZES)
     if refusal := other_model(plan.model, load):
         return Check(log.build, refusal=refusal)
@@ -160,9 +124,9 @@ class _Rows:
         self._load = load
         self._context = context
         self._why = {part: m.sentence for m in reversed([*found]) for part in m.parts}
-        self._names = _names(plan)
+        self._names = device_names(plan)
         self._host = len(self._names) - 1
-        self._index = _placed(plan, gpu_names(load, context))
+        self._index = placed(plan, gpu_names(load, context))
 
     def made(self) -> list[Row]:
         rows: list[Row] = []
@@ -201,7 +165,7 @@ class _Rows:
         device = self._names[number] if number >= 0 else EVERYWHERE
         agreement, reason = Agreement.NOT_COMPARED, self._why.get(kind, "")
         if not reason:
-            agreement, reason = _agreement(estimate, engine)
+            agreement, reason = agreed(estimate, engine)
         return Row(part, device, estimate, engine, agreement, reason)
 
     def _estimate(self, kind: PartKind, number: int) -> tuple[int, bool]:
@@ -213,7 +177,7 @@ class _Rows:
     def _engine(self, kind: PartKind, number: int) -> Size | None:
         if self._context is None:
             return None
-        return _sum(
+        return total(
             buffer.size
             for buffer in self._context.buffers
             if buffer.kind is kind and self._index.get(_owner(buffer)) == number
@@ -222,17 +186,17 @@ class _Rows:
     def _weights(self, number: int) -> list[Row]:
         planned, _ = self._estimate(PartKind.WEIGHTS, number)
         own = [b for b in self._load.buffers if self._index.get(_owner(b)) == number]
-        extra = _sum(buffer.size for buffer in own if _repacked(buffer))
+        extra = total(buffer.size for buffer in own if _repacked(buffer))
         mapped = any(buffer.name.endswith("_Mapped") for buffer in own)
-        base = _sum(buffer.size for buffer in own if not _repacked(buffer))
+        base = total(buffer.size for buffer in own if not _repacked(buffer))
         if self._load.dry:
-            base = _sum(
+            base = total(
                 row.weights
                 for row in self._load.table
-                if self._index.get(_owner_name(row.name)) == number
+                if self._index.get(owner(row.name)) == number
             )
         elif extra is not None and not mapped:  # without a mapped file they are no copies
-            base, extra = _sum(size for size in (base, extra) if size), None
+            base, extra = total(size for size in (base, extra) if size), None
         row = self._row(PartKind.WEIGHTS, PartKind.WEIGHTS, number, planned, base)
         rows = [row]
         if row.agreement is Agreement.DIFFERS and base is not None:
@@ -241,7 +205,7 @@ class _Rows:
                 self._load.dry and extra is not None and planned >= base.low
             )
             if bound:
-                reason = _MAPPED if mapped else _REPACKED
+                reason = _MAPPED if mapped else LEFT_OUT
                 rows = [
                     Row(row.part, row.device, planned, base, Agreement.WITHIN, reason),
                 ]
@@ -254,7 +218,7 @@ class _Rows:
 
     def _dry_cache(self, context: Context) -> list[Row]:
         """A dry pass prints the cache as a whole; its table has whole MiB by device."""
-        engine = _sum(cache.k + cache.v for cache in context.caches)
+        engine = total(cache.k + cache.v for cache in context.caches)
         amounts = [self._estimate(PartKind.CACHE, n) for n in range(len(self._names))]
         holders = [n for n, (size, known) in enumerate(amounts) if size or not known]
         if not holders and engine is None:
@@ -266,10 +230,8 @@ class _Rows:
         if len(holders) > 1 and known:
             for n in holders:
                 state, _ = self._estimate(PartKind.STATE, n)
-                table = _sum(
-                    row.context
-                    for row in self._load.table
-                    if self._index.get(_owner_name(row.name)) == n
+                table = total(
+                    row.context for row in self._load.table if self._index.get(owner(row.name)) == n
                 )
                 if table is not None:
                     both = amounts[n][0] + state
@@ -291,57 +253,14 @@ def _order(part: str) -> int:
     return _ORDER.index(part) if part in _ORDER else len(_ORDER)
 
 
-def _placed(plan: Plan, gpus: list[str]) -> dict[str, int]:
-    """The devices of the log as the plan numbers them; one whose place is not clear is left out."""
-    host = len(plan.memory.devices) - 1
-    own = used_gpus(plan.machine, plan.choice.backend)
-    placed = {"Host": host}
-    if host == 0:
-        placed |= dict.fromkeys(gpus, 0)
-    elif len(gpus) == len(own):
-        placed |= dict(zip(gpus, own, strict=True))
-    return placed
-
-
-def _names(plan: Plan) -> list[str]:
-    """What to call the devices: two of one name are numbered."""
-    names = [device.device.name for device in plan.memory.devices]
-    return [
-        name if names.count(name) == 1 else f"{name} {names[: number + 1].count(name)}"
-        for number, name in enumerate(names)
-    ]
-
-
 def _owner(buffer: Buffer) -> str:
-    return _owner_name(buffer.name)
-
-
-def _owner_name(name: str) -> str:
-    return "Host" if is_host(name) else device_name(name)
+    return owner(buffer.name)
 
 
 def _repacked(buffer: Buffer) -> bool:
     """Host buffers of weights that are neither the plain nor the mapped nor the pinned one."""
     name = buffer.name
     return is_host(name) and name not in ("CPU", "CPU_Mapped", "Host") and "_Host" not in name
-
-
-def _sum(sizes: Iterable[Size]) -> Size | None:
-    """The sum, or None of nothing."""
-    total, any_there = ZERO, False
-    for size in sizes:
-        total, any_there = total + size, True
-    return total if any_there else None
-
-
-def _agreement(estimate: int | None, engine: Size | None) -> tuple[Agreement, str]:
-    if engine is None:
-        return Agreement.NOT_COMPARED, _SILENT
-    if estimate is None:
-        return Agreement.NOT_COMPARED, _UNKNOWN
-    if not engine.low <= estimate <= engine.high:
-        return Agreement.DIFFERS, ""
-    return Agreement.EQUAL, _WHOLE_MIB if engine.high - engine.low == MIB - 1 else ""
 
 
 def _second(load: Load, others: list[Load]) -> list[Row]:
@@ -357,44 +276,3 @@ def _second(load: Load, others: list[Load]) -> list[Row]:
         Row(SECOND, "RAM" if name == "Host" else name, None, size, Agreement.NOT_COMPARED, _DRAFT)
         for name, size in found.items()
     ]
-
-
-def _fit_rows(plan: Plan, table: tuple[TableRow, ...]) -> tuple[Row, ...]:
-    """llama-fit-params: whole MiB, and not with which options."""
-    names = [row.name for row in table if row.name != "Host"]
-    placed = _placed(plan, names)
-    windows = any(group.window is not None for group in plan.model.cache.groups)
-    s = plan.settings
-    apart = windows and s.unified_cache and s.slots > 1
-    rows = []
-    for row in table:
-        number = placed.get(row.name)
-        if number is None:
-            continue
-        parts = plan.memory.devices[number].parts
-        name = _names(plan)[number]
-        for part, kinds, engine, why in (
-            ("weights", (PartKind.WEIGHTS,), row.weights, ""),
-            (
-                CACHE_AND_STATE,
-                (PartKind.CACHE, PartKind.STATE),
-                row.context,
-                _NOT_SHARED if apart else "",
-            ),
-            (
-                "compute",
-                (PartKind.COMPUTE,),
-                row.compute,
-                _WHOLE_BATCH if rows_of_logits(plan) < s.ubatch else "",
-            ),
-        ):
-            own = [p.bytes for p in parts if p.kind in kinds]
-            known = all(number.known for number in own)
-            estimate = sum(number.value or 0 for number in own) if known else None
-            if not estimate and engine.low == 0:
-                continue
-            agreement, reason = (Agreement.NOT_COMPARED, why)
-            if not why:
-                agreement, reason = _agreement(estimate, engine)
-            rows.append(Row(part, name, estimate, engine, agreement, reason))
-    return tuple(rows)

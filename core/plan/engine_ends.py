@@ -52,9 +52,7 @@ _WORDS = (
         "was cut short has to be fetched again.",
     ),
     _Words(
-        re.compile(
-            r"quantized V cache was requested, but this requires Flash|V cache quant\w+ req"
-        ),
+        re.compile(r"quantized V cache (?:was requested|requires)|V cache quantization requires"),
         "engine-refuses",
         "llama.cpp refuses a quantized V cache without flash attention.",
         "Turn flash attention on, or keep V at f16.",
@@ -108,6 +106,12 @@ _WORDS = (
         "engine-load",
         "llama.cpp could not load the model: {0}.",
         "The lines above the error in its log say more.",
+    ),
+    _Words(
+        re.compile(r"what\(\):\s+failed to load model"),
+        "engine-load",
+        "llama.cpp could not load the model, and ended before it said why.",
+        "Check that the file is whole and can be read; a newer build may know it.",
     ),
 )
 

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from core.gguf import open_file
 from core.machine import Machine, custom
 from core.model import model_from
-from core.plan.check import Agreement
+from core.plan.check_values import Agreement
 from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.check import CheckDialog, history

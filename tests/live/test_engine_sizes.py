@@ -15,7 +15,8 @@ from core.gguf import open_file
 from core.machine import custom
 from core.model import model_from
 from core.plan import resolve
-from core.plan.check import Agreement, Check, compare, summary
+from core.plan.check import Check, compare, summary
+from core.plan.check_values import Agreement
 from core.plan.choice import Choice, FlashAttention
 from core.plan.engine_log import read, up_to_enough
 from tests.support.heads import heads

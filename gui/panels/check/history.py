@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.plan.check import Check, Row, summary
+from core.plan.check import Check, summary
+from core.plan.check_values import Row
 from core.plan.plan import Plan
 
 VERSION = 1

@@ -54,6 +54,17 @@ WORDS = [
         "engine-refuses",
         "flash attention",
     ),
+    (
+        "llama_init_from_model: quantized V cache requires flash_attn to be enabled\n",
+        "engine-refuses",
+        "flash attention",
+    ),
+    (
+        "terminate called after throwing an instance of 'std::runtime_error'\n"
+        "  what():  failed to load model\n",
+        "engine-load",
+        "could not load",
+    ),
     ("error: invalid argument: -fit\n", "engine-old", "-fit"),
     (
         "couldn't bind HTTP server socket, hostname: 127.0.0.1, port: 80\n",
