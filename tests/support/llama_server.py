@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
-from threading import Thread
+from threading import Event, Thread
 from time import monotonic
 from typing import NamedTuple
 
 import pytest
 
 _SCRIPT = Path(__file__).with_name("llama_http.py")
+_LAST_WORDS = "listening on http"
 _SECONDS = 60.0  # until it is ready; a tiny model takes less than one
 
 
@@ -50,12 +51,23 @@ def engine_log(model: Path, **options: object) -> str:
     """What llama.cpp prints while it loads this model, with ``-v``, until it is ready or fails."""
     process = _start(model, {"verbosity": 9, "warmup": False} | options, subprocess.PIPE)
     said: list[str] = []
+    complete = Event()
     log = process.stderr
     assert log is not None
-    reader = Thread(target=lambda: said.extend(log), daemon=True)
+
+    def read() -> None:
+        for line in log:
+            said.append(line)
+            if _LAST_WORDS in line:
+                complete.set()
+        complete.set()
+
+    reader = Thread(target=read, daemon=True)
     reader.start()
     try:
         _ready(process)
+        # Its log is written by a thread of its own, which may lag behind.
+        complete.wait(_SECONDS)
     finally:
         _end(process)
         reader.join(_SECONDS)
