@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QRect, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
+
+# A child with its place: it may be hidden long before the layout hears of it.
+Places: TypeAlias = list[tuple[QWidget, QRect]]
 
 
 class Wrap(QWidget):
@@ -25,7 +29,7 @@ class Wrap(QWidget):
         self._uniform = uniform
         self._last_right = last_right
         self._cells: list[QWidget] = []
-        self._known: dict[int, list[QRect]] = {}  # places by width
+        self._known: dict[int, Places] = {}  # by width
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -48,8 +52,7 @@ class Wrap(QWidget):
 
     def heightForWidth(self, width: int) -> int:
         """The height of all lines at this width."""
-        places = self._places(width)
-        return max((place.bottom() + 1 for place in places), default=0)
+        return max((place.bottom() + 1 for _, place in self._places(width)), default=0)
 
     def sizeHint(self) -> QSize:
         """As high as it is at its present width."""
@@ -82,18 +85,19 @@ class Wrap(QWidget):
         self._place()
 
     def _place(self) -> None:
-        for cell, place in zip(self._shown(), self._places(self.width()), strict=True):
+        for cell, place in self._places(self.width()):
             cell.setGeometry(place)
 
-    def _places(self, width: int) -> list[QRect]:
+    def _places(self, width: int) -> Places:
         places = self._known.get(width)
         if places is None:
             places = self._known[width] = self._compute(width)
         return places
 
-    def _compute(self, width: int) -> list[QRect]:
+    def _compute(self, width: int) -> Places:
         gap = 2 * self.fontMetrics().averageCharWidth()
-        hints = [cell.sizeHint() for cell in self._shown()]
+        shown = self._shown()
+        hints = [cell.sizeHint() for cell in shown]
         widest = max((hint.width() for hint in hints), default=0)
         line_height = max((hint.height() for hint in hints), default=0)
         between = line_height // 6
@@ -108,6 +112,6 @@ class Wrap(QWidget):
                 x, y = 0, y + line_height + between
             places.append(QRect(x, y + (line_height - hint.height()) // 2, taken, hint.height()))
             x += taken + gap
-        if self._last_right and x > places[-1].width() + gap:
+        if self._last_right and places and x > places[-1].width() + gap:
             places[-1].moveRight(width - 1)
-        return places
+        return list(zip(shown, places, strict=True))

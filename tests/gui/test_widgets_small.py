@@ -239,6 +239,23 @@ def test_a_hidden_cell_takes_no_room(qtbot: QtBot) -> None:
     assert a.x() == 0
 
 
+def test_cells_that_come_and_go_between_two_widths_never_lose_their_places(qtbot: QtBot) -> None:
+    """A width that was seen before, with other cells, before the layout hears of them."""
+    wrap = Wrap(last_right=True)
+    cells = wrapped(qtbot, wrap, ["aaa", "bbb", "ccc"], 600)
+    for number, cell in enumerate(cells):
+        cell.setHidden(not cell.isHidden())
+        for width in (300, 600, 1, 600):
+            wrap.resize(width, 50 + number)
+            assert wrap.heightForWidth(width) >= 0
+    QApplication.processEvents()
+    assert wrap.heightForWidth(600) == 0  # all are hidden, the last one at the edge as well
+    cells[1].show()
+    wrap.resize(300, 50)
+    QApplication.processEvents()
+    assert cells[1].geometry().right() == cells[1].width() - 1
+
+
 def test_the_last_cell_can_stand_at_the_right_edge(qtbot: QtBot) -> None:
     wrap = Wrap(last_right=True)
     _, verdict = wrapped(qtbot, wrap, ["23.1 of 24.0 GiB", "fits"], 400)
