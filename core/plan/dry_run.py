@@ -34,7 +34,8 @@ def arguments(plan: Plan, program: str, port: int) -> tuple[str, ...]:
     """
     s = plan.settings
     per_request = RULES[Engine(s.engine)].per_request
-    context = s.requested_context * (s.slots if per_request else 1)
+    # One per request is asked for as all of them together.
+    context = s.context if per_request else s.requested_context
     flash = "on" if s.flash_attention else "off"
     words = ["-m", str(plan.model.file.header.path), "-c", str(context)]
     words += ["-b", str(s.batch), "-ub", str(s.ubatch), "-np", str(s.slots)]
