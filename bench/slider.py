@@ -3,25 +3,26 @@
     python -m bench.slider
 
 The window is 1280x800 and offscreen; the model is the bundled Qwen3.6-35B-A3B on a graphics card
-beside 64 GiB of RAM, the case with the most to draw. Every step changes the choice and lets the
-event loop run until the last paint has been done. Milliseconds of wall time.
+beside 64 GiB of RAM, the case with the most to draw, with the overview in front. Every step changes
+the choice and lets the event loop run until nothing is left to lay out or paint. Milliseconds of
+wall time; the processor's own time stands beside it, for a machine that is busy with other things.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 STEPS = 300
-WARM_UP = 30
+WARM_UP = 90  # more than the stops of any slider: a recipe is made once
 SPECIMEN = "Qwen3.6-35B-A3B-Q4_K_M.gguf"
 MACHINE = "nvidia-geforce-rtx-3090"
 RAM = 64 * 2**30
@@ -35,7 +36,7 @@ def main() -> None:
 
     from core.gguf import open_file
     from core.machine import catalogue, with_ram
-    from core.model import model_from
+    from core.model import model_from, recipe_sizes
     from gui.document import Document
     from gui.main_window import MainWindow
     from gui.theme import Theme, ThemeMode
@@ -44,7 +45,7 @@ def main() -> None:
     app = held if isinstance(held, QApplication) else QApplication(sys.argv[:1])
 
     class Paints(QObject):
-        """When the last paint was done."""
+        """How many paints there were."""
 
         count = 0
 
@@ -59,43 +60,52 @@ def main() -> None:
         window.resize(1280, 800)
         window.show()
         document.set_machine(with_ram(catalogue.machine(MACHINE), RAM))
-        document.set_model(
-            model_from(open_file(Path(str(files("resources") / "specimens" / SPECIMEN))))
-        )
+        model = model_from(open_file(Path(str(files("resources") / "specimens" / SPECIMEN))))
+        document.set_model(model)
         plot = window.page.plan.speed.plot
         until(app, lambda: plot.canvas is not None)
-        settle(app, 0.5)
+        settle(app, 1.0)
         paints = Paints()
         assert plot.canvas is not None
         plot.canvas.widget.viewport().installEventFilter(paints)
         window.page.plan.memory.devices[0].bar.installEventFilter(paints)
 
-        def steps(words: str, changes: Iterator[dict[str, Any]]) -> None:
-            times = []
+        def steps(words: str, changes: Sequence[dict[str, Any]]) -> None:
+            document.reset()
+            settle(app, 0.5)
+            times, own = [], []
             painted = paints.count
-            for change in islice(changes, WARM_UP + STEPS):
-                start = perf_counter()
+            for change in islice(cycle(changes), WARM_UP + STEPS):
+                start, start_own = perf_counter(), process_time()
                 document.choose(**change)
                 run_out(app)
                 times.append((perf_counter() - start) * 1000)
+                own.append((process_time() - start_own) * 1000)
                 settle(app, 0.002)
-            times = sorted(times[WARM_UP:])
             each = (paints.count - painted) / (WARM_UP + STEPS)
-            p99 = times[int(0.99 * STEPS)]
-            print(
-                f"{words:28} median {median(times):5.1f} ms   p99 {p99:5.1f} ms   "
-                f"worst {times[-1]:5.1f} ms   ({each:.1f} paints of bar and plot a step)"
-            )
+            for kind, found in (("wall", times), ("processor", own)):
+                found = sorted(found[WARM_UP:])
+                print(
+                    f"{words:28} {kind:9}  median {median(found):5.1f}  "
+                    f"p99 {found[int(0.99 * STEPS)]:5.1f}  worst {found[-1]:5.1f}"
+                    + (f"  ({each:.1f} paints of bar and plot a step)" if kind == "wall" else "")
+                )
+                words = ""
+
+        def there_and_back(stops: Sequence[Any]) -> list[Any]:
+            return [*stops, *stops[-2:0:-1]]
 
         contexts = [1024 * n for n in range(1, 257)]
-        print(f"bars: median {BAR_MEDIAN_MS} ms, p99 {BAR_P99_MS} ms")
-        steps("context, every 1,024 tokens", cycle({"context": c} for c in contexts))
-        stops = [512 * 2**n for n in range(10)]
-        steps("context, from stop to stop", cycle({"context": c} for c in (*stops, *stops[::-1])))
+        doubling = [512 * 2**n for n in range(10)]
+        recipes = [None, *(size.ftype for size in recipe_sizes(model))]
+        print(f"bars: median {BAR_MEDIAN_MS} ms, p99 {BAR_P99_MS} ms of wall time")
+        steps("context, every 1,024 tokens", [{"context": c} for c in there_and_back(contexts)])
+        steps("context, from stop to stop", [{"context": c} for c in there_and_back(doubling)])
         kinds = ("f16", "q8_0", "q4_0")
-        steps("cache type", cycle({"cache_k": k, "cache_v": k} for k in kinds))
-        layers = [*range(42), *range(41, 0, -1)]
-        steps("layers on the GPU", cycle({"gpu_layers": n} for n in layers))
+        steps("cache type", [{"cache_k": k, "cache_v": k} for k in kinds])
+        steps("quantization", [{"requantize": name} for name in there_and_back(recipes)])
+        steps("layers on the GPU", [{"gpu_layers": n} for n in there_and_back(range(42))])
+        steps("experts in RAM", [{"cpu_moe": n} for n in there_and_back(range(41))])
         window.close()
 
 

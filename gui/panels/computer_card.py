@@ -90,15 +90,14 @@ class _Row:
         """Show this device."""
         units = document.units
         self._name.set_text(device.name)
-        self._memory.set_name(f"{device.name}, memory")
-        self._memory.set_number(device.memory, units)
-        self._used.set_name(f"{device.name}, in use")
+        self._memory.set_number(device.memory, units, name=f"{device.name}, memory")
         used = format_value(device.used.value, Unit.BYTES, units)
-        self._used.set_number(device.used, units, f"{used} in use" if device.used.known else "")
-        self._bandwidth.set_name(f"{device.name}, bandwidth")
+        in_use = f"{used} in use" if device.used.known else ""
+        self._used.set_number(device.used, units, in_use, name=f"{device.name}, in use")
         known = device.bandwidth.known
         text = None if known else "bandwidth not known"
-        self._bandwidth.set_number(device.bandwidth, units, text)
+        name = f"{device.name}, bandwidth"
+        self._bandwidth.set_number(device.bandwidth, units, text, name=name)
 
     def remove(self, grid: QGridLayout) -> None:
         """Take the row off the screen."""

@@ -51,6 +51,6 @@ class ProblemArea(QScrollArea):
             return
         # Qt would give wrapped text the height that it needs at its narrowest.
         width = self.viewport().width()
-        wanted = self.stack.heightForWidth(width)
+        wanted = max(0, self.stack.heightForWidth(width))  # -1 until new banners are shown
         self.stack.resize(width, wanted)
         self.setFixedHeight(min(wanted, round(_SHARE * self.window().height())))

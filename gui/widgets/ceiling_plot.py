@@ -3,6 +3,7 @@ paint, because it takes longer to import than the window takes to appear."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,9 +30,13 @@ class Curve:
     last_depth: int
 
     def nearest(self, depth: float) -> DepthPoint | None:
-        """The known point closest to a depth."""
-        known = [p for p in self.reserved + self.beyond if p.tok_s is not None]
-        return min(known, key=lambda p: abs(p.depth - depth), default=None)
+        """The point closest to a depth; None where no rate is known."""
+        points = self.reserved + self.beyond
+        if not points or points[0].tok_s is None:
+            return None
+        after = bisect_left(points, depth, key=lambda p: p.depth)
+        around = points[max(after - 1, 0) : after + 1]
+        return min(around, key=lambda p: abs(p.depth - depth))
 
 
 def sentence(curve: Curve) -> str:

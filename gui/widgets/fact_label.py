@@ -43,7 +43,8 @@ class FactLabel(QAbstractButton):
     Enter or Space copies what is shown.
 
     ``name`` says what the figure is ("KV cache"), for the explanation and the screen reader.
-    ``style`` is how it is drawn; an unknown value is drawn muted.
+    ``style`` is how it is drawn; an unknown value is drawn muted. ``widest`` is a text for which
+    there is always room, so that nothing is laid out anew while a figure slides.
     """
 
     def __init__(
@@ -52,11 +53,13 @@ class FactLabel(QAbstractButton):
         *,
         style: Style = Style.BODY,
         align: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+        widest: str = "",
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._name = name
         self._style = style
+        self._widest = widest
         self._align = align | Qt.AlignmentFlag.AlignVCenter
         self._number: Number[int] | Number[float] | None = None
         self._units = UnitSystem.GIB
@@ -76,34 +79,34 @@ class FactLabel(QAbstractButton):
         """The text on the screen."""
         return self._shown
 
-    def set_name(self, name: str) -> None:
-        """Say what the figure is."""
-        if name != self._name:
-            self._name = name
-            self._describe()
-
     def set_number(
         self,
         number: Number[int] | Number[float] | None,
         units: UnitSystem = UnitSystem.GIB,
         text: str | None = None,
+        *,
+        name: str | None = None,
     ) -> None:
-        """Show a figure, in ``text`` where the place asks for another form than its unit's own.
+        """Show a figure, in ``text`` where the place asks for another form than its unit's own,
+        and under another ``name`` where one is given.
 
         None clears the label. Nothing happens where the same is shown already.
         """
-        if number is self._number and units is self._units and text == self._text:
+        renamed = name is not None and name != self._name
+        if renamed:
+            self._name = name or ""
+        elif number is self._number and units is self._units and text == self._text:
             return
         self._text = text
         shown = text
         if shown is None:
             shown = "" if number is None else format_value(number.value, number.unit, units)
-        if shown == self._shown and units == self._units and number == self._number:
-            return
         if shown != self._shown:
             self._shown = shown
             self._measure()
             self.update()
+        elif not renamed and units == self._units and number == self._number:
+            return
         self._number = number
         self._units = units
         self._describe()
@@ -170,7 +173,8 @@ class FactLabel(QAbstractButton):
 
     def _measure(self) -> None:
         metrics = QFontMetrics(self.font())
-        hint = QSize(metrics.horizontalAdvance(self._shown), metrics.height() + 2)
+        width = max(metrics.horizontalAdvance(text) for text in (self._shown, self._widest))
+        hint = QSize(width, metrics.height() + 2)
         if hint != self._hint:
             self._hint = hint
             self.updateGeometry()

@@ -15,11 +15,15 @@ from gui.widgets.text import Style
 
 
 class NoteLines(QWidget):
-    """Shows these problems, one line each; hidden where there are none."""
+    """Shows these problems, one line each; hidden where there are none.
+
+    While it is held it never gives room back, so that nothing jumps under a slider that is dragged.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.lines: list[_Line] = []
+        self._held = False
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(self.fontMetrics().height() // 4)
@@ -38,8 +42,18 @@ class NoteLines(QWidget):
             self._column.addWidget(self.lines[-1])
         for line, problem in zip(self.lines, wanted, strict=True):
             line.show_problem(problem)
-        if self.isHidden() == bool(wanted):
-            self.setVisible(bool(wanted))
+        if self._held:
+            self.setMinimumHeight(max(self.minimumHeight(), self.height()))
+        shown = bool(wanted) or (self._held and not self.isHidden())
+        if self.isHidden() is shown:
+            self.setVisible(shown)
+
+    def hold(self, held: bool) -> None:
+        """Keep the room that problems have taken, or give back what is not needed."""
+        self._held = held
+        if not held:
+            self.setMinimumHeight(0)
+            self.setVisible(bool(self.lines))
 
 
 class _Line(QWidget):

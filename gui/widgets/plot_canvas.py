@@ -67,7 +67,7 @@ class PlotCanvas:
         for item in (self._grid, self._stem, self._dashed, self._solid, self._marker):
             self._box.addItem(item, ignoreBounds=True)
         self._legend = _Legend(self._box, self._view.font())
-        self._box.sigResized.connect(self._place_legend)
+        self._box.sigResized.connect(self._resized)
         self._view.scene().sigMouseMoved.connect(self._read)
         self.dress()
 
@@ -117,6 +117,14 @@ class PlotCanvas:
             self._stem.setData([at.depth, at.depth], [0.0, at.tok_s])
         self._place_legend()
 
+    def _resized(self) -> None:
+        self._place_legend()
+        self._settle()
+
+    def _settle(self) -> None:
+        """What the library would do while it paints, and then paint once more."""
+        self._box.prepareForPaint()
+
     def _place_legend(self) -> None:
         """In the corner on the right that the curve leaves free; nowhere on a small plot."""
         curve = self._curve
@@ -156,6 +164,7 @@ class PlotCanvas:
         self._left.setTicks([[(rate, f"{rate:,.10g}") for rate in rates]])
         depths = _depth_ticks(curve.last_depth)
         self._bottom.setTicks([[(depth, format_tokens(depth)) for depth in depths]])
+        self._settle()
 
 
 class _Legend(QGraphicsItem):

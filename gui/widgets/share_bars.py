@@ -32,12 +32,17 @@ class ShareRow:
 
 
 class ShareBars(QWidget):
-    """Shows rows under ``headers``, one header per figure. Rows are replaced as a whole; where
-    only their figures change, no widget is made anew."""
+    """Shows rows under ``headers``, one header per figure, with the ``widest`` text below each.
 
-    def __init__(self, headers: Sequence[str], parent: QWidget | None = None) -> None:
+    Rows come and go while a slider moves: those that are not needed are hidden, not deleted.
+    """
+
+    def __init__(
+        self, headers: Sequence[str], widest: Sequence[str], parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self._headers = tuple(headers)
+        self._widest = tuple(widest)
         self._rows: list[tuple[Text, _Bar, list[FactLabel]]] = []
         self._grid = QGridLayout(self)
         self._grid.setContentsMargins(0, 0, 0, 0)
@@ -51,28 +56,28 @@ class ShareBars(QWidget):
 
     def set_rows(self, rows: Sequence[ShareRow], units: UnitSystem = UnitSystem.GIB) -> None:
         """Show these rows, in this order."""
-        while len(self._rows) > len(rows):
-            name, bar, facts = self._rows.pop()
-            for widget in (name, bar, *facts):
-                self._grid.removeWidget(widget)
-                widget.deleteLater()
         while len(self._rows) < len(rows):
             self._append()
-        for row, (name, bar, facts) in zip(rows, self._rows, strict=True):
+        for line, (name, bar, facts) in enumerate(self._rows):
+            shown = line < len(rows)
+            if name.isHidden() is shown:
+                for widget in (name, bar, *facts):
+                    widget.setVisible(shown)
+        for row, (name, bar, facts) in zip(rows, self._rows, strict=False):
             name.set_text(row.name)
             bar.set_share(row.share, row.tone)
             texts = row.texts or (None,) * len(facts)
             for header, fact, number, text in zip(
                 self._headers, facts, row.facts, texts, strict=True
             ):
-                fact.set_name(f"{row.name}, {header}")
-                fact.set_number(number, units, text)
+                fact.set_number(number, units, text, name=f"{row.name}, {header}")
 
     def _append(self) -> None:
         line = len(self._rows) + 1
         name = Text()
         bar = _Bar()
-        facts = [FactLabel(align=Qt.AlignmentFlag.AlignRight) for _ in self._headers]
+        align = Qt.AlignmentFlag.AlignRight
+        facts = [FactLabel(align=align, widest=widest) for widest in self._widest]
         self._grid.addWidget(name, line, 0)
         self._grid.addWidget(bar, line, 1)
         for column, fact in enumerate(facts, start=2):

@@ -10,15 +10,16 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from core.gguf.header import Kind
-from core.model.model import CacheFacts, CacheGroup, Model, Role, StateGroup
+from core.model.model import CacheFacts, CacheGroup, Model, Role, StateGroup, Weights
 from core.plan.plan import PartKind
 from core.problems import Problem, Severity
 from core.provenance import Rank
 from core.units import UnitSystem
 from gui import theme
-from gui.panels.overview import OverviewPanel
+from gui.panels.overview import OverviewPanel, facts
 from gui.panels.overview.kinds import EXPLAINED
 from gui.widgets.fact_label import FactLabel
+from gui.widgets.live_text import LiveText
 from gui.widgets.text import Text
 from tests.support.models import Spec, document_of, model_of, shape_of, weights_of
 
@@ -82,6 +83,7 @@ def figures(panel: QWidget) -> dict[str, str]:
 def words(panel: QWidget) -> str:
     """Every sentence on the panel, as people read it."""
     texts = [text.text() for text in panel.findChildren(Text) if text.isVisible()]
+    texts += [text.shown for text in panel.findChildren(LiveText) if text.isVisible()]
     return "\n".join(texts).replace("\u200b", "")
 
 
@@ -258,6 +260,30 @@ def test_a_deeper_context_moves_the_cache_row_and_nothing_else(qtbot: QtBot) -> 
     changed = {name for name in after if after[name] != before.get(name)}
     assert changed == {"cache and state, read", "One token reads"}
     assert "With 131,072 tokens already written." in words(panel)
+
+
+def test_weights_are_listed_once_while_a_slider_leaves_them_alone(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = shown(qtbot, qwen())
+    asked: list[Weights] = []
+    listed = facts.by_format
+
+    def counted(model: Model, weights: Weights) -> list[facts.FormatRow]:
+        asked.append(weights)
+        return listed(model, weights)
+
+    monkeypatch.setattr(facts, "by_format", counted)
+    document = panel._document
+    for context in (4096, 8192, 16_384):
+        document.choose(context=context)
+    assert asked == []
+    document.choose(requantize="Q8_0")
+    assert len(asked) == 1
+    document.set_units(UnitSystem.GB)
+    assert len(asked) == 2
+    document.set_model(qwen())
+    assert len(asked) == 3
 
 
 def test_the_quantization_slider_moves_formats_roles_and_reads(qtbot: QtBot) -> None:

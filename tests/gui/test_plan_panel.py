@@ -502,7 +502,7 @@ def test_layers_are_offered_where_there_is_a_card(panel: PlanPanel, document: Do
 @pytest.mark.parametrize(
     ("choice", "row", "words"),
     [
-        ({"context": 200_000}, "context", ("131,072", "rope scaling")),
+        ({"context": 200_000}, "context", ("131,072", "Choose")),
         ({"cache_v": "q8_0", "flash_attention": FlashAttention.OFF}, "cache", ("refuses", "f16")),
         ({"requantize": "IQ2_XXS"}, "quantization", ("importance matrix", "--imatrix")),
         ({"backend": "cuda"}, "layers", ("no GPU", "another machine")),

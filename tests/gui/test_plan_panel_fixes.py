@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from core.machine import Machine, combine, custom
 from core.model import model_from, recipe_sizes
 from core.model.model import Model
 from core.plan import resolve
-from core.plan.plan import Verdict
+from core.plan.choice import FlashAttention
+from core.plan.plan import Plan, Verdict
 from core.units import format_rate
 from gui.document import Document
 from gui.panels.plan import PlanPanel
@@ -59,6 +61,16 @@ def offered(made: Document) -> dict[str, dict[str, object]]:
     return {next(iter(fix.changes)): fix.changes for fix in fixes_of(made)}
 
 
+def ended(search: Generator[None, None, int | None]) -> int | None:
+    """What a search comes to."""
+    while True:
+        try:
+            next(search)
+        except StopIteration as end:
+            answer: int | None = end.value
+            return answer
+
+
 def test_the_largest_good_number_is_found() -> None:
     for limit in range(40):
         asked: list[int] = []
@@ -67,9 +79,36 @@ def test_the_largest_good_number_is_found() -> None:
             asked.append(n)
             return n <= limit
 
-        assert largest(1, 32, good) == (min(limit, 32) if limit >= 1 else None)
+        assert ended(largest(1, 32, good)) == (min(limit, 32) if limit >= 1 else None)
         assert len(asked) <= 7
-    assert largest(5, 4, lambda n: True) is None
+    assert ended(largest(5, 4, lambda n: True)) is None
+
+
+def test_the_search_gives_way_before_every_trial_so_that_no_slider_waits_for_it(
+    mixture: Model,
+) -> None:
+    made = document(mixture, card(16), 131_072)
+    assert made.plan is not None
+    tried = 0
+
+    def counted(**changes: object) -> Plan:
+        nonlocal tried
+        tried += 1
+        return made.what_if(**changes)
+
+    most = before = 0
+    for fix in find_fixes(made.plan, counted):
+        if fix is None:
+            most, before = max(most, tried - before), tried
+    assert tried > 10
+    assert most <= 2  # the last question of a search, and the plan of its answer
+
+
+def test_nothing_that_the_engine_refuses_is_offered(llama: Model) -> None:
+    made = document(llama, card(6), 131_072)
+    assert "context" in offered(made)
+    made.choose(cache_v="q8_0", flash_attention=FlashAttention.OFF)
+    assert "context" not in offered(made)
 
 
 def test_every_offer_fits_when_it_is_taken(llama: Model, mixture: Model) -> None:

@@ -150,6 +150,21 @@ def test_showing_the_same_figure_again_lays_nothing_out(qtbot: QtBot) -> None:
     assert label.asked == before + 1
 
 
+def test_there_is_always_room_for_the_widest_text(qtbot: QtBot) -> None:
+    label = FactLabel("Size", widest="1,023 MiB")
+    qtbot.addWidget(label)
+    wide = label.sizeHint()
+    for size in (0, 5 * 2**30, 1023 * 2**20):
+        label.set_number(Number(size, Unit.BYTES, CACHE.source))
+        assert label.sizeHint() == wide
+
+
+def test_another_name_is_told_with_the_figure(label: FactLabel) -> None:
+    label.set_number(CACHE, name="cache of the draft")
+    assert label.accessibleName() == "cache of the draft: 320 MiB"
+    assert "cache of the draft" in hover(label)
+
+
 def test_names_from_a_file_are_not_taken_for_markup() -> None:
     html = explanation_html("<b>evil</b>", "1 <2 KiB\n<img src=x>")
     assert "<b>evil" not in html

@@ -48,7 +48,7 @@ def row(name: str, share: float, size: int) -> ShareRow:
 
 @pytest.fixture
 def bars(qtbot: QtBot) -> ShareBars:
-    made = ShareBars(["bytes", "share"])
+    made = ShareBars(["bytes", "share"], ["1,023 MiB", "100 %"])
     qtbot.addWidget(made)
     made.resize(500, 200)
     made.set_rows([row("Q4_K", 1.0, 2**30), row("Q6_K", 0.25, 2**28)])
@@ -91,6 +91,9 @@ def test_rows_come_and_go_and_keep_their_widgets(bars: ShareBars) -> None:
     bars.set_rows([row("F32", 0.5, 1024), row("Q8_0", 0.5, 1024), row("IQ4_XS", 0.1, 10)])
     QApplication.processEvents()
     assert facts(bars)[0] is first
+    assert [fact.shown for fact in facts(bars)][4:] == ["10 B", "10 %"]
+    bars.set_rows([])
+    assert facts(bars) == []
 
 
 @pytest.fixture
@@ -314,3 +317,26 @@ def test_notes_say_severity_message_and_advice_each_once(qtbot: QtBot) -> None:
     ]
     notes.set_problems([])
     assert notes.isHidden()
+
+
+def test_notes_give_no_room_back_while_a_slider_is_dragged(qtbot: QtBot) -> None:
+    page = QWidget()
+    qtbot.addWidget(page)
+    column = QVBoxLayout(page)
+    notes, below = NoteLines(), QLabel("below")
+    column.addWidget(notes)
+    column.addWidget(below)
+    column.addStretch(1)
+    page.resize(400, 400)
+    page.show()
+    notes.hold(True)
+    notes.set_problems([TRUNCATED])
+    qtbot.wait(20)
+    place = below.y()
+    notes.set_problems([])
+    qtbot.wait(20)
+    assert below.y() == place
+    assert notes.lines == []
+    notes.hold(False)
+    qtbot.wait(20)
+    assert below.y() < place

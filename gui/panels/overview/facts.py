@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from core.gguf.header import Kind
 from core.model.model import FormatShare, Model, Role, Weights
@@ -331,6 +332,7 @@ def _format_row(share: FormatShare, weights: Weights, source: Source) -> FormatR
     )
 
 
+@lru_cache(maxsize=4)  # weights compare by identity; a slider asks at every step
 def _sums(weights: Weights, read: bool) -> list[tuple[Role, int]]:
     sums: dict[Role, int] = {}
     for block in weights.blocks:

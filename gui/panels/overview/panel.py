@@ -21,6 +21,7 @@ from core.model.model import Model, Role, Weights
 from core.plan.plan import PartKind
 from core.problems import Problem, Severity
 from core.provenance import Number, Rank, Source, Unit, format_value
+from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.overview import facts, layer_facts
 from gui.panels.overview.facts import Fact
@@ -33,6 +34,7 @@ from gui.widgets.text import Style, Text
 
 _MOST_PATHS = 12
 _NAME_LETTERS = 300
+_WIDEST_SIZE = "1,023 MiB"
 _SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
 
 
@@ -44,6 +46,7 @@ class OverviewPanel(QScrollArea):
         self._document = document
         self._model_stale = True
         self._plan_stale = True
+        self._weights: tuple[Weights, UnitSystem] | None = None  # whose rows are shown
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -64,13 +67,15 @@ class OverviewPanel(QScrollArea):
         self._layers = Section("What the layers keep")
         self._layers.add(self._strip)
         self._layers.add(self._keeps)
-        self._format_bars = ShareBars(("bytes", "bits", "tensors"))
+        self._format_bars = ShareBars(
+            ("bytes", "bits", "tensors"), (_WIDEST_SIZE, "32.00", "1,000")
+        )
         self._formats = Section("By format")
         self._formats.add(self._format_bars)
-        self._role_bars = ShareBars(("bytes",))
+        self._role_bars = ShareBars(("bytes",), (_WIDEST_SIZE,))
         self._roles = Section("By role")
         self._roles.add(self._role_bars)
-        self._read_bars = ShareBars(("read",))
+        self._read_bars = ShareBars(("read",), (_WIDEST_SIZE,))
         self._reads = Section("One token reads")
         self._reads.add(self._read_bars)
         self._file = Section("File")
@@ -111,6 +116,8 @@ class OverviewPanel(QScrollArea):
             column.addWidget(section)
         column.addStretch(1)
         self.setWidget(self._page)
+        # A page that becomes longer is painted anew only where something moved.
+        self._page.setAttribute(Qt.WidgetAttribute.WA_StaticContents)
         document.model_changed.connect(self._model_changed)
         document.plan_changed.connect(self._plan_changed)
         document.units_changed.connect(self._model_changed)
@@ -138,9 +145,10 @@ class OverviewPanel(QScrollArea):
             self._show_model(model)
         if self._plan_stale and model is not None:
             self._plan_stale = False
-            self._show_weights(model)
+            self._show_plan(model)
 
     def _show_model(self, model: Model | None) -> None:
+        self._weights = None
         self._empty.setVisible(model is None)
         for widget in (self._name, self._what, self._headline, *self._sections):
             widget.setVisible(model is not None)
@@ -228,10 +236,18 @@ class OverviewPanel(QScrollArea):
         if model is not None:
             QGuiApplication.clipboard().setText("\n".join(map(str, model.file.paths)))
 
-    def _show_weights(self, model: Model) -> None:
+    def _show_plan(self, model: Model) -> None:
         plan = self._document.plan
         weights = plan.weights if plan is not None else model.weights
         units = self._document.units
+        # Most sliders leave the weights alone.
+        if self._weights is None or self._weights[0] is not weights or self._weights[1] != units:
+            self._weights = (weights, units)
+            self._show_weights(model, weights, units)
+        self._show_reads(model, weights)
+        self._show_kept(model)
+
+    def _show_weights(self, model: Model, weights: Weights, units: UnitSystem) -> None:
         tried = _tried_words(model, weights)
         stored = Number(
             weights.bytes,
@@ -264,10 +280,8 @@ class OverviewPanel(QScrollArea):
             ],
             units,
         )
-        self._show_reads(model, weights, tried)
-        self._show_kept(model)
 
-    def _show_reads(self, model: Model, weights: Weights, tried: str) -> None:
+    def _show_reads(self, model: Model, weights: Weights) -> None:
         plan = self._document.plan
         units = self._document.units
         self._reads.setVisible(facts.decodes(model) and weights.read_per_token > 0)
@@ -292,6 +306,7 @@ class OverviewPanel(QScrollArea):
             row_of(row.role.value, row.share, row.bytes, row.role)
             for row in facts.read_by_role(model, weights, whole)
         ]
+        tried = _tried_words(model, weights)
         words = [tried] if tried else []
         if plan is not None and cache is not None:
             name = "cache and state" if model.cache.states else "KV cache"

@@ -17,6 +17,7 @@ from gui.panels.overview.facts import Fact
 from gui.widgets.banner import details, place
 from gui.widgets.breakable import breakable
 from gui.widgets.fact_label import FactLabel
+from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
 
 
@@ -28,7 +29,7 @@ class Section(QWidget):
         self._title = title
         self.total = FactLabel(title, style=Style.STRONG, align=Qt.AlignmentFlag.AlignRight)
         self.total.hide()
-        self._words = Text("", Style.MUTED, wrap=True)
+        self._words = LiveText(Style.MUTED, wrap=True)
         self._words.hide()
         head = QHBoxLayout()
         head.addWidget(Text(title.upper(), Style.HEADING), 1)
@@ -46,7 +47,8 @@ class Section(QWidget):
     def set_words(self, text: str) -> None:
         """A sentence under the heading; none for ""."""
         self._words.set_text(text)
-        self._words.setVisible(bool(text))
+        if self._words.isHidden() is bool(text):
+            self._words.setVisible(bool(text))
 
     def set_total(self, number: Number[int], units: UnitSystem, text: str) -> None:
         """The figure of the whole section."""
@@ -81,8 +83,7 @@ class FactList(QWidget):
             self._rows.append((name, label))
         for fact, (name, label) in zip(facts, self._rows, strict=True):
             name.set_text(fact.name)
-            label.set_name(fact.name)
-            label.set_number(fact.number, units, fact.text)
+            label.set_number(fact.number, units, fact.text, name=fact.name)
 
 
 class Note(QWidget):

@@ -35,7 +35,7 @@ class BandwidthLabel(QWidget):
 
     def show_device(self, device: Device, units: UnitSystem) -> None:
         """Show the bandwidth of this device."""
-        self.fact.set_name(f"Bandwidth of {device.name}")
-        known = device.bandwidth.known
-        self.fact.set_number(device.bandwidth, units, None if known else "bandwidth unknown")
+        text = None if device.bandwidth.known else "bandwidth unknown"
+        name = f"Bandwidth of {device.name}"
+        self.fact.set_number(device.bandwidth, units, text, name=name)
         self.rank.set_text(trust(device.bandwidth))

@@ -115,8 +115,7 @@ class LegendEntry(QWidget):
             word = theme.colors().parts[self._kind].word
         self._word.set_text(word)
         self._swatch.set_over(over)
-        self.fact.set_name(word)
-        self.fact.set_number(number, units, text)
+        self.fact.set_number(number, units, text, name=word)
 
 
 class _Swatch(QWidget):
@@ -163,8 +162,7 @@ class Amount(QWidget):
 
     def show_device(self, sizes: DeviceSizes) -> None:
         """Show the total and the capacity of this device."""
-        device = sizes.plan.device
-        self.total.set_name(f"Needed on {device.name}")
-        self.total.set_number(sizes.plan.total, sizes.system, sizes.total)
-        self.capacity.set_name(f"Capacity of {device.name}")
-        self.capacity.set_number(device.memory, sizes.system, sizes.capacity)
+        device, units = sizes.plan.device, sizes.system
+        needed, capacity = f"Needed on {device.name}", f"Capacity of {device.name}"
+        self.total.set_number(sizes.plan.total, units, sizes.total, name=needed)
+        self.capacity.set_number(device.memory, units, sizes.capacity, name=capacity)

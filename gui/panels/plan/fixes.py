@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -20,6 +20,7 @@ from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
 WhatIf: TypeAlias = Callable[..., Plan]
+Search: TypeAlias = "Generator[Fix | None, None, None]"
 
 # A context is offered in multiples of this: what llama.cpp pads to, times four.
 _CONTEXT_STEP = 1024
@@ -44,26 +45,27 @@ def fits(plan: Plan) -> bool:
     return plan.verdict in (Verdict.FITS, Verdict.TIGHT) and not refused
 
 
-def find_fixes(plan: Plan, what_if: WhatIf) -> Iterator[Fix | None]:
+def find_fixes(plan: Plan, what_if: WhatIf) -> Search:
     """Single changes that make it fit, each one tried. Nothing where the plan fits or its verdict
     is not known.
 
-    None is yielded between two kinds of change: the search takes longer than a frame, so that is
-    where somebody else may have a turn.
+    None is yielded before each trial: all of them take longer than a frame, so that is where
+    somebody else may have a turn.
     """
     if plan.verdict is not Verdict.DOES_NOT_FIT:
         return
     for way in (_context, _cache, _quantization, _layers, _experts):
         yield from way(plan, what_if)
-        yield None
 
 
-def largest(low: int, high: int, good: Callable[[int], bool]) -> int | None:
+def largest(low: int, high: int, good: Callable[[int], bool]) -> Generator[None, None, int | None]:
     """The largest number from ``low`` to ``high`` that is good, where all below it are; None
-    where ``low`` is not."""
+    where ``low`` is not. Yields before each question."""
+    yield
     if low > high or not good(low):
         return None
     while low < high:
+        yield
         middle = (low + high + 1) // 2
         if good(middle):
             low = middle
@@ -72,16 +74,19 @@ def largest(low: int, high: int, good: Callable[[int], bool]) -> int | None:
     return low
 
 
-def _context(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+def _context(plan: Plan, what_if: WhatIf) -> Search:
     most = (plan.settings.requested_context - 1) // _CONTEXT_STEP
-    steps = largest(1, most, lambda n: fits(what_if(context=n * _CONTEXT_STEP, depth=None)))
+    steps = yield from largest(
+        1, most, lambda n: fits(what_if(context=n * _CONTEXT_STEP, depth=None))
+    )
     if steps is not None:
         changes = {"context": steps * _CONTEXT_STEP, "depth": None}
         yield Fix(f"context {steps * _CONTEXT_STEP:,}", changes, what_if(**changes))
 
 
-def _cache(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+def _cache(plan: Plan, what_if: WhatIf) -> Search:
     for cache in ("q8_0", "q4_0"):
+        yield None
         changes = {
             "cache_k": cache,
             "cache_v": cache,
@@ -94,14 +99,16 @@ def _cache(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
             return
 
 
-def _quantization(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+def _quantization(plan: Plan, what_if: WhatIf) -> Search:
     """The largest recipe that fits."""
     smaller = [
         size
         for size in reversed(recipe_sizes(plan.model))
         if size.bytes < plan.weights.bytes and size.ftype not in _TRAINED_FOR
     ]
-    found = largest(0, len(smaller) - 1, lambda n: fits(what_if(requantize=smaller[n].ftype)))
+    found = yield from largest(
+        0, len(smaller) - 1, lambda n: fits(what_if(requantize=smaller[n].ftype))
+    )
     if found is not None:
         recipe = smaller[found]
         needs = " (with an imatrix)" if recipe.needs_imatrix else ""
@@ -121,12 +128,12 @@ def _has_cards(plan: Plan) -> bool:
     return bool(plan.machine.gpus) and not plan.machine.gpus[0].unified
 
 
-def _layers(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+def _layers(plan: Plan, what_if: WhatIf) -> Search:
     """The most layers that the cards hold; the host must hold the others."""
     if not _has_cards(plan):
         return
     most = plan.settings.gpu_layers - 1
-    layers = largest(0, most, lambda n: _cards_fit(what_if(gpu_layers=n)))
+    layers = yield from largest(0, most, lambda n: _cards_fit(what_if(gpu_layers=n)))
     if layers is not None:
         changed = what_if(gpu_layers=layers)
         if fits(changed):
@@ -134,12 +141,12 @@ def _layers(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
             yield Fix(words, {"gpu_layers": layers}, changed)
 
 
-def _experts(plan: Plan, what_if: WhatIf) -> Iterator[Fix]:
+def _experts(plan: Plan, what_if: WhatIf) -> Search:
     """The fewest layers whose experts move to RAM; the host must hold them."""
     layers = plan.model.shape.layers
     if not _has_cards(plan) or not plan.model.shape.experts:
         return
-    kept = largest(
+    kept = yield from largest(
         0,
         layers - plan.settings.cpu_moe - 1,
         lambda n: _cards_fit(what_if(cpu_moe=layers - n)),
@@ -163,7 +170,7 @@ class FixRow(Wrap):
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._find)
-        self._search: Iterator[Fix | None] = iter(())
+        self._search: Search | None = None
         self._found: list[Fix] = []
         self.hide()
 
@@ -183,8 +190,8 @@ class FixRow(Wrap):
         self._timer.start(_AFTER_MS)
 
     def _find(self) -> None:
-        """One kind of change a turn."""
-        for fix in self._search:
+        """One trial a turn."""
+        for fix in self._search or ():
             if fix is None:
                 self._timer.start(0)
                 return

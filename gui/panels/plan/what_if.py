@@ -77,8 +77,8 @@ class WhatIfSection(QWidget):
         self.flash.textActivated.connect(lambda word: choose(flash_attention=FlashAttention(word)))
         self.notes = {row: NoteLines() for row in ("context", "cache", "quantization", "layers")}
         for field in (self.context, self.quantization, self.layers, self.experts):
-            field.pressed.connect(document.begin_step)
-            field.released.connect(document.end_step)
+            field.pressed.connect(self._begin)
+            field.released.connect(self._end)
         QuietWheel(self).guard(self.cache_k, self.cache_v, self.slots, self.flash)
         self._lay_out()
 
@@ -104,6 +104,16 @@ class WhatIfSection(QWidget):
         self._show_offload(plan)
         for row, notes in self.notes.items():
             notes.set_problems([p for p in plan.problems if _CONTROLS.get(p.code, "cache") == row])
+
+    def _begin(self) -> None:
+        self._document.begin_step()
+        for notes in self.notes.values():
+            notes.hold(True)
+
+    def _end(self) -> None:
+        self._document.end_step()
+        for notes in self.notes.values():
+            notes.hold(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The boxes beside the sliders are equally wide, and give way in a narrow window."""
