@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QTimer
 from PySide6.QtGui import (
     QFocusEvent,
     QFontMetrics,
@@ -153,7 +153,8 @@ class FactLabel(QAbstractButton):
         """Who walks by keyboard sees what others see on hover."""
         super().focusInEvent(event)
         if event.reason() in _KEYBOARD:
-            self._explain_at(self.mapToGlobal(QPoint(0, self.height() // 2)))
+            # Qt tells the style of the new focus as well, and that hides every tooltip.
+            QTimer.singleShot(0, self, self._explain_focus)
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """The explanation leaves with the focus."""
@@ -187,6 +188,10 @@ class FactLabel(QAbstractButton):
     def _explain_at(self, position: QPoint) -> None:
         if self._number is not None:
             QToolTip.showText(position, explanation_html(self._name, self.explanation()), self)
+
+    def _explain_focus(self) -> None:
+        if self.hasFocus():
+            self._explain_at(self.mapToGlobal(QPoint(0, self.height() // 2)))
 
     def _copy(self) -> None:
         if not self._shown:

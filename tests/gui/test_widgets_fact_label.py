@@ -48,6 +48,7 @@ def test_the_value_is_shown_in_the_units_asked_for(label: FactLabel) -> None:
 
 def test_hovering_shows_value_formula_inputs_source_date_and_rank(label: FactLabel) -> None:
     text = hover(label)
+    assert QToolTip.isVisible()
     for words in (
         "KV cache",
         "335,544,320 B",
@@ -78,7 +79,10 @@ def test_walking_to_it_by_keyboard_shows_the_explanation_and_leaving_hides_it(
     assert "no driver" not in QToolTip.text()
     QTest.keyClick(first, Qt.Key.Key_Tab)
     assert second.hasFocus()
+    qtbot.waitUntil(QToolTip.isVisible)
     assert "context × bytes per token" in QToolTip.text()
+    qtbot.wait(100)
+    assert QToolTip.isVisible()
     second.clearFocus()
     qtbot.waitUntil(lambda: not QToolTip.isVisible())
 
@@ -105,6 +109,7 @@ def test_a_click_or_a_key_copies_what_is_shown_and_says_so(label: FactLabel, how
         }[how]
         QTest.keyClick(label, key)
     assert QGuiApplication.clipboard().text() == "320 MiB"
+    assert QToolTip.isVisible()
     assert "copied 320 MiB" in QToolTip.text()
 
 

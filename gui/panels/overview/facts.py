@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from core.gguf import excerpt
 from core.gguf.header import Kind
 from core.model.model import FormatShare, Model, Role, Weights
 from core.plan.plan import Plan
@@ -59,30 +60,35 @@ def headline(model: Model, units: UnitSystem) -> list[Fact]:
         facts.append(Fact("Adds to the model's memory", added, text))
     if shape.layers:
         drafting = f"{shape.layers} + {shape.draft_layers} for drafting"
-        facts.append(Fact("Layers", _said(shape.layers), drafting if shape.draft_layers else None))
-    if shape.context_length is not None:
-        facts.append(Fact("Trained context", _said(shape.context_length, Unit.TOKENS)))
-    if shape.vocabulary is not None:
-        facts.append(Fact("Vocabulary", _said(shape.vocabulary, Unit.TOKENS)))
-    if shape.embedding is not None:
-        facts.append(Fact("Embedding length", _said(shape.embedding)))
+        number = _said(model, "block_count", shape.layers)
+        facts.append(Fact("Layers", number, drafting if shape.draft_layers else None))
+    for name, key, value, unit in (
+        ("Trained context", "context_length", shape.context_length, Unit.TOKENS),
+        ("Vocabulary", "vocab_size", shape.vocabulary, Unit.TOKENS),
+        ("Embedding length", "embedding_length", shape.embedding, Unit.COUNT),
+    ):
+        if value is not None:
+            facts.append(Fact(name, _said(model, key, value, unit)))
     if shape.experts:
         text = f"{shape.experts_used} of {shape.experts}"
         facts.append(
             Fact(
                 "Experts for each token",
-                Number(
+                _said(
+                    model,
+                    "expert_used_count",
                     shape.experts_used,
-                    Unit.COUNT,
-                    _METADATA,
                     inputs=(Input("experts in a layer", shape.experts),),
                 ),
                 text,
             )
         )
-    for name, heads in (("Attention heads", shape.heads), ("KV heads", shape.kv_heads)):
+    for name, key, heads in (
+        ("Attention heads", "attention.head_count", shape.heads),
+        ("KV heads", "attention.head_count_kv", shape.kv_heads),
+    ):
         if any(heads):
-            facts.append(_per_layer(name, heads))
+            facts.append(_per_layer(model, name, key, heads))
     return facts
 
 
@@ -281,7 +287,7 @@ def active_parameter_count(model: Model) -> Number[int]:
         weights.active_parameters,
         Unit.PARAMETERS,
         _TABLE,
-        "parameters, of the experts only those used, of look-ups none but a row",
+        "parameters, but of the experts only those used and of a look-up only one row",
         (
             Input("experts used", shape.experts_used),
             Input("experts", shape.experts),
@@ -290,20 +296,29 @@ def active_parameter_count(model: Model) -> Number[int]:
     )
 
 
-def _said(value: int, unit: Unit = Unit.COUNT) -> Number[int]:
-    return Number(value, unit, _METADATA)
+def _said(
+    model: Model,
+    key: str,
+    value: int,
+    unit: Unit = Unit.COUNT,
+    formula: str = "",
+    inputs: tuple[Input, ...] = (),
+) -> Number[int]:
+    """What the file says under a key of its architecture, named where that very key is there."""
+    whole = f"{model.architecture}.{key}"
+    source = _METADATA
+    if whole in model.file.header.metadata:
+        source = Source(_METADATA.rank, f"{_METADATA.origin}, {excerpt(whole)}")
+    return Number(value, unit, source, formula, inputs)
 
 
-def _per_layer(name: str, heads: tuple[int, ...]) -> Fact:
+def _per_layer(model: Model, name: str, key: str, heads: tuple[int, ...]) -> Fact:
     low, high = min(heads), max(heads)
-    number = Number(
-        high,
-        Unit.COUNT,
-        _METADATA,
-        "largest of all layers" if low != high else "",
-        (Input("smallest", low), Input("sum over layers", sum(heads))) if low != high else (),
-    )
-    return Fact(name, number, None if low == high else f"{low} to {high} by layer")
+    if low == high:
+        return Fact(name, _said(model, key, high))
+    inputs = (Input("smallest", low), Input("sum over layers", sum(heads)))
+    number = _said(model, key, high, Unit.COUNT, "largest of all layers", inputs)
+    return Fact(name, number, f"{low} to {high} by layer")
 
 
 def _format_row(share: FormatShare, weights: Weights, source: Source) -> FormatRow:

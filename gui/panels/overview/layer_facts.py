@@ -77,7 +77,7 @@ def _cache_number(group: CacheGroup, type_k: str, type_v: str) -> Number[int]:
     if group.stride > 1:
         inputs.append(Input("tokens in a row", group.stride))
         formula += " / tokens in a row"
-    said = f"{group.name}: {group.rule}" if group.rule else group.name
+    said = _rule(group)
     return Number(
         len(group.layers) * (k_row + v_row) // group.stride,
         Unit.BYTES_PER_TOKEN,
@@ -86,6 +86,13 @@ def _cache_number(group: CacheGroup, type_k: str, type_v: str) -> Number[int]:
         tuple(inputs),
         f"{said}; only until the window is full" if group.window is not None else said,
     )
+
+
+def _rule(group: CacheGroup | StateGroup) -> str:
+    """The kind of cache and the keys that decided it; many rules begin with the kind."""
+    if not group.rule or group.rule.startswith(group.name):
+        return group.rule or group.name
+    return f"{group.name}: {group.rule}"
 
 
 def _state_fact(group: StateGroup, layers: int) -> Fact:
@@ -99,7 +106,7 @@ def _state_fact(group: StateGroup, layers: int) -> Fact:
             Input("R elements", group.r_elements),
             Input("S elements", group.s_elements),
         ),
-        f"{group.name}: {group.rule}" if group.rule else group.name,
+        _rule(group),
     )
     words = f"{_of(len(group.layers), layers)} keep a recurrent state ({group.name})"
     return Fact(words, number)

@@ -8,10 +8,12 @@ from dataclasses import replace
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.plan.plan import DevicePlan, PartKind, Plan, Verdict
+from core.provenance import explain
 from core.units import UnitSystem, format_bytes
 from gui.panels.plan.device_block import Amount, DeviceBlock
 from gui.panels.plan.sizes import DeviceSizes
 from gui.widgets.budget_bar import used
+from gui.widgets.fact_label import explanation_html
 from gui.widgets.live_text import LiveText
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.text import Style, Text
@@ -96,6 +98,9 @@ class MemorySection(QWidget):
         self.headline.show_device(headline)
         self.about.set_text(about(headline, named=len(devices) > 1))
         self.verdict.set_verdict(plan.verdict)
+        told = explanation_html(self.about.shown, explain(decides.free, units))
+        for widget in (self.about, self.verdict):
+            widget.setToolTip(told)
         words = reason(plan, [size for size in sizes if size is not headline], units)
         self.reason.set_text(words)
         if self.reason.isHidden() is bool(words):
