@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from core.machine.machine import DeviceKind
 from core.model.cache_size import CacheSettings, CacheSize, bytes_per_token, cache_size
-from core.model.model import Model
+from core.model.model import CacheFacts, CacheGroup, Model, StateGroup
 from core.plan.buffers import OUTPUT_FORMULA, BufferSizes, buffer_sizes
 from core.plan.choice import Engine
 from core.plan.engines import RULES
-from core.plan.overhead import overhead
+from core.plan.growth import growth
+from core.plan.overhead import overhead, reserved
 from core.plan.placement import (
     Placement,
     WeightTable,
@@ -42,6 +45,10 @@ class _Sizes:
     cache: list[int] | None
     state: list[int] | None
     buffers: BufferSizes | None
+
+    def cache_on(self, number: int) -> int:
+        """Bytes of cache on a device, as far as they are known."""
+        return self.cache[number] if self.cache else 0
 
 
 def cache_settings(settings: Settings) -> CacheSettings:
@@ -122,11 +129,15 @@ def _device_plan(
             parts.append(Part(PartKind.CACHE, _unknown_cache(model, settings)))
             parts.append(Part(PartKind.COMPUTE, _unknown_compute()))
     else:
-        _add_known(parts, number, placement, settings, sizes, size)
+        _add_known(parts, number, model.cache, placement, settings, sizes, size)
     if table.projector and number == placement.output:
         parts.append(Part(PartKind.PROJECTOR, Number(table.projector, Unit.BYTES, _FILE)))
     if number in placement.layers or number == placement.output:
         cost = overhead(device, settings.backend)
+        share = RULES[Engine(settings.engine)].reserved_share
+        if share is not None and device.kind is DeviceKind.GPU:
+            needed = sum(p.bytes.value or 0 for p in parts if p.kind is not PartKind.OTHERS)
+            cost = reserved(device, share, needed, sizes.cache_on(number), cost, model, settings)
         if cost.value:
             parts.append(Part(PartKind.OVERHEAD, cost))
 
@@ -146,7 +157,8 @@ def _device_plan(
         total.note if total.value is None else device.memory.note or _MARGIN_NOTE,
     )
     verdict = judge_device(model, device, parts, free_value)
-    return DevicePlan(device, tuple(parts), total, free, verdict)
+    more = growth(model.cache, settings) if number == placement.host else ()
+    return DevicePlan(device, tuple(parts), total, free, verdict, more)
 
 
 def _weights(number: int, table: WeightTable, placement: Placement, sizes: _Sizes) -> Number[int]:
@@ -164,9 +176,19 @@ def _weights(number: int, table: WeightTable, placement: Placement, sizes: _Size
     )
 
 
+def rules_in_words(groups: Sequence[CacheGroup | StateGroup]) -> str:
+    """How many layers keep what, and by which rule; a line for each kind."""
+    return "\n".join(
+        f"{group.name[:1].upper()}{group.name[1:]} in {len(group.layers)} "
+        f"{'layer' if len(group.layers) == 1 else 'layers'}: {group.rule}."
+        for group in groups
+    )
+
+
 def _add_known(
     parts: list[Part],
     number: int,
+    facts: CacheFacts,
     placement: Placement,
     settings: Settings,
     sizes: _Sizes,
@@ -185,6 +207,7 @@ def _add_known(
                 Input("V type", settings.cache_v),
                 *(Input(f"cells of {g.name}", g.cells) for g in size.groups),
             ),
+            rules_in_words(facts.groups),
         )
         parts.append(Part(PartKind.CACHE, cache))
     if sizes.state[number]:
@@ -194,6 +217,7 @@ def _add_known(
             _CACHE,
             _STATE_FORMULA,
             (Input("slots", settings.slots),),
+            rules_in_words(facts.states),
         )
         parts.append(Part(PartKind.STATE, state))
     compute = sizes.buffers.compute[number]

@@ -1,10 +1,13 @@
-"""What a GPU's driver keeps for a process before anything is loaded."""
+"""What a GPU holds beside the model: the driver's context, and what an engine sets aside."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
 from core.machine.machine import Backend, Device, DeviceKind
+from core.model.cache_size import bytes_per_token
+from core.model.model import Model
+from core.plan.plan import Settings
 from core.provenance import Input, Number, Rank, Source, Unit
 
 MIB = 2**20
@@ -44,6 +47,46 @@ def overhead(device: Device, backend: str) -> Number[int]:
     if backend == Backend.ROCM:
         return Number(_HIP_MIB * MIB, Unit.BYTES, _HIP_SOURCE)
     return Number(0, Unit.BYTES, _NONE_SOURCE, note=_NONE_NOTE)
+
+
+def reserved(
+    device: Device,
+    share: float,
+    needed: int,
+    cache: int,
+    context: Number[int],
+    model: Model,
+    settings: Settings,
+) -> Number[int]:
+    """What an engine that takes a ``share`` of a GPU holds beyond the ``needed`` bytes.
+
+    ``cache`` of those is for the chosen context; ``context`` is the driver's, a part of the share.
+    The rest of the share becomes more cache: how many tokens fit in all of it is an input.
+    """
+    if device.memory.value is None:
+        return context
+    own = context.value or 0
+    whole = int(device.memory.value * share)
+    room = max(0, whole - needed - own + cache)
+    inputs = [
+        Input("share", share, Unit.SHARE),
+        Input("capacity", device.memory.value, Unit.BYTES),
+        Input("needed", needed + own, Unit.BYTES),
+        Input("driver's context", own, Unit.BYTES),
+        Input("room for cache", room, Unit.BYTES),
+    ]
+    per_token = bytes_per_token(model.cache, settings.cache_k, settings.cache_v)
+    if per_token:
+        inputs.append(Input("tokens of cache in it", room // per_token, Unit.TOKENS))
+    return Number(
+        max(own, whole - needed),
+        Unit.BYTES,
+        Source(Rank.ESTIMATED, "vLLM docs, gpu_memory_utilization (0.9 unless set)"),
+        "share x capacity - needed, at least the driver's context",
+        tuple(inputs),
+        "vLLM takes its share of the card whatever the context and fills it with cache. Its own "
+        "work buffers are measured when it starts; llama.cpp's stand for them here.",
+    )
 
 
 def _cuda_mib(rate: float | None) -> int:

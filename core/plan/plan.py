@@ -41,15 +41,25 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Growth:
+    """What an engine adds with use: at most so many bytes, and nothing when it has just loaded."""
+
+    name: str
+    bytes: Number[int]
+
+
+@dataclass(frozen=True, slots=True)
 class DevicePlan:
     """What lies on one device. ``total`` is the sum of ``parts``; ``free`` is negative where it
-    does not fit, None where a part or the capacity is unknown."""
+    does not fit, None where a part or the capacity is unknown. ``growth`` comes on top with use: it
+    is in no total and decides no verdict."""
 
     device: Device
     parts: tuple[Part, ...]
     total: Number[int]
     free: Number[int]
     verdict: Verdict
+    growth: tuple[Growth, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

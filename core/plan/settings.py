@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from core.machine.machine import Backend, DeviceKind, Machine
-from core.model.cache_size import BLOCKS, padded_context
+from core.model.cache_size import padded_context
 from core.model.model import Model
-from core.plan.choice import Choice, Engine, FlashAttention
+from core.plan.choice import Choice, FlashAttention
 from core.plan.engines import RULES
+from core.plan.legality import problems_of
 from core.plan.plan import Settings
 from core.problems import Problem, Severity
 
 DEFAULT_CONTEXT = 16_384
-UNPACKED = ("f32", "f16", "bf16")  # cache types whose rows need no rotation and no flash attention
 
 
 def default_context(model: Model) -> int:
@@ -44,9 +44,7 @@ def layer_count(model: Model) -> int:
 def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tuple[Problem, ...]]:
     """Every option as the engine resolves it, and what is illegal or worth a word about it."""
     rules = RULES[choice.engine]
-    facts = model.cache
     problems: list[Problem] = []
-
     slots, unified = _slots(choice)
     requested = max(1, choice.context or default_context(model))
     total = requested * slots if rules.per_request else requested
@@ -76,20 +74,7 @@ def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tupl
     wanted = layers if choice.gpu_layers == "all" else max(0, choice.gpu_layers)
     gpu_layers = min(wanted, layers) if gpus else 0
 
-    flash = choice.flash_attention is not FlashAttention.OFF and facts.flash_attention
-    problems.extend(_illegal(model, choice, flash))
-    trained = model.shape.context_length
-    per_sequence = context if unified else context // slots
-    if trained and min(per_sequence, requested) > trained:
-        problems.append(
-            Problem(
-                "beyond-training",
-                f"{requested:,} tokens are more than the {trained:,} that the model was trained "
-                "for.",
-                Severity.NOTE,
-                "Output past the trained context is poor without a rope scaling of its own.",
-            )
-        )
+    flash = choice.flash_attention is not FlashAttention.OFF and model.cache.flash_attention
     settings = Settings(
         requested_context=requested,
         context=context,
@@ -108,7 +93,7 @@ def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tupl
         cpu_moe=max(0, choice.cpu_moe) if gpus else 0,
         backend=backend,
     )
-    return settings, tuple(problems)
+    return settings, (*problems_of(model, choice, settings), *problems)
 
 
 def _slots(choice: Choice) -> tuple[int, bool]:
@@ -131,61 +116,3 @@ def _beyond(depth: int, context: int) -> Problem:
         Severity.WARNING,
         "Reserve a larger context, or choose a smaller depth.",
     )
-
-
-def _illegal(model: Model, choice: Choice, flash: bool) -> list[Problem]:
-    """Combinations that the engine refuses, said before it does."""
-    problems = []
-    quantized_v = choice.cache_v not in UNPACKED
-    if quantized_v and not flash:
-        why = (
-            "flash attention is off"
-            if choice.flash_attention is FlashAttention.OFF
-            else f"{model.architecture} runs without flash attention"
-        )
-        problems.append(
-            Problem(
-                "illegal",
-                f"A {choice.cache_v} V cache needs flash attention, and {why}: "
-                f"{choice.engine.value} refuses to start.",
-                advice="Turn flash attention on, or keep V at f16.",
-            )
-        )
-    if choice.engine is Engine.OLLAMA and choice.cache_k not in UNPACKED and not flash:
-        problems.append(
-            Problem(
-                "illegal",
-                f"Ollama ignores OLLAMA_KV_CACHE_TYPE={choice.cache_k} without flash attention.",
-                advice="Set OLLAMA_FLASH_ATTENTION=1.",
-            )
-        )
-    if model.cache.same_types and choice.cache_k != choice.cache_v:
-        problems.append(
-            Problem(
-                "illegal",
-                f"{model.architecture} keeps one latent row for K and V: the types must be equal, "
-                f"not {choice.cache_k} and {choice.cache_v}.",
-                advice="Choose the same type for K and V.",
-            )
-        )
-    problems.extend(_indivisible(model, choice))
-    return problems
-
-
-def _indivisible(model: Model, choice: Choice) -> list[Problem]:
-    for group in model.cache.groups:
-        for side, kind, head in (
-            ("K", choice.cache_k, group.k_head),
-            ("V", choice.cache_v, group.v_head),
-        ):
-            block = BLOCKS[kind][0]
-            if head and head % block:
-                return [
-                    Problem(
-                        "illegal",
-                        f"Heads of {head} values cannot be cut into {kind} blocks of {block}: "
-                        f"the engine refuses this type for {side}.",
-                        advice="Keep f16 for this model.",
-                    )
-                ]
-    return []

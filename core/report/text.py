@@ -7,10 +7,13 @@ from dataclasses import replace
 
 from core.gguf import display, excerpt
 from core.model.cache_size import bytes_per_token
-from core.plan import reason
+from core.plan import LargestContext, engine_words, largest_contexts, reason
+from core.plan.choice import Engine
+from core.plan.engines import RULES
 from core.plan.plan import DepthPoint, DevicePlan, Plan, Verdict
 from core.problems import Problem, Severity
 from core.provenance import format_value
+from core.report.layers import layer_lines
 from core.report.values import all_problems
 from core.units import (
     UnitSystem,
@@ -42,6 +45,8 @@ def text(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
     if plan.model.file.tensors:
         lines += ["", *_formats(plan, system)]
         lines += ["", *_memory(plan, system)]
+        lines += ["", *layer_lines(plan, system)]
+        lines += ["", *_engine(plan, system)]
         lines += ["", *_speed(plan, system)]
     if problems:
         lines += ["", *(problem_line(problem) for problem in problems)]
@@ -104,7 +109,30 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
         lines += _device(device, system)
     lines += _per_token(plan, system)
     lines.append(f"  {_WORDS[plan.verdict]}: {display(reason(plan, system))}")
+    largest = largest_contexts(plan.model, plan.machine, plan.choice)
+    if largest:
+        lines.append(f"  largest context that fits: {'; '.join(_largest(n) for n in largest)}")
     return lines
+
+
+def _largest(each: LargestContext) -> str:
+    """ "q8_0 77,824, tight to 90,112"."""
+    if each.refused:
+        return f"{each.types} refused"
+    if each.most is None:
+        return f"{each.types} none"
+    most = format_tokens(each.most)
+    whole = " (all it was trained for)" if each.whole else ""
+    if each.comfortable is None:
+        return f"{each.types} none, tight to {most}{whole}"
+    if each.comfortable == each.most:
+        return f"{each.types} {most}{whole}"
+    return f"{each.types} {format_tokens(each.comfortable)}, tight to {most}{whole}"
+
+
+def _engine(plan: Plan, system: UnitSystem) -> list[str]:
+    rules = RULES[Engine(plan.settings.engine)]
+    return [f"{rules.name} ({rules.source})", *(f"  {line}" for line in engine_words(plan, system))]
 
 
 def _per_token(plan: Plan, system: UnitSystem) -> list[str]:

@@ -154,6 +154,7 @@ def _device(plan: DevicePlan) -> Values:
         "total": plan.total.value,
         "free": plan.free.value,
         "verdict": plan.verdict.value,
+        "growth": [{"name": g.name, "at_most_bytes": g.bytes.value} for g in plan.growth],
     }
 
 

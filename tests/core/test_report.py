@@ -14,13 +14,14 @@ from core.gguf import open_file
 from core.machine import Machine, catalogue, combine, custom
 from core.model import model_from
 from core.model.model import Model
-from core.plan import resolve
-from core.plan.choice import Choice
+from core.plan import largest_contexts, resolve
+from core.plan.choice import Choice, Engine
 from core.plan.plan import Plan, Settings
 from core.problems import Problem, Severity
 from core.report import as_json, problem_line, refusal, text
 from core.units import UnitSystem
 from resources import specimens
+from tests.support import memory
 from tests.support.gguf_files import TensorSpec, f32, u32, write
 from tests.support.memory import file_of
 
@@ -301,6 +302,67 @@ def test_the_text_says_file_formats_devices_verdict_and_ceiling(llama: Model) ->
         assert words in report
     assert report.endswith("\n")
     assert all(line == line.rstrip() for line in report.splitlines())
+
+
+def test_the_text_says_which_layers_keep_what_and_by_which_rule() -> None:
+    gemma = text(plan_of(specimen("Gemma-3-27B"), context=16_384, slots=1))
+    # Every sixth of 62 layers is full: 16 heads of 128, K and V, f16.
+    assert "full attention, 10 layers (5, 11, 17 ... 59): 16,384 cells" in gemma
+    assert "(K 2,048 + V 2,048 values), 1.25 GiB" in gemma
+    assert "sliding window, 52 layers (0, 1, 2, 3, 4, 6, 7, 8 ... 61): 1,536 cells" in gemma
+    assert "of every 6 layers the last is full" in gemma
+    assert "attention.head_count_kv x attention.key_length" in gemma
+    hybrid = text(plan_of(specimen("Qwen3.6-27B"), slots=2))
+    assert "full attention, 16 layers (3, 7, 11 ... 63): 8,192 cells x 2 slots" in hybrid
+    assert "48 layers" in hybrid
+    assert "a state of 150 MiB in each of 2 slots, whatever the context" in hybrid
+    assert "full_attention_interval 4" in hybrid
+    latent = text(plan_of(specimen("DeepSeek")))
+    assert "latent attention, 61 layers (0 to 60): 16,384 cells x (K 576 values)" in latent
+
+
+def test_the_text_of_an_encoder_or_an_unknown_model_says_why_no_layer_keeps_anything() -> None:
+    keys = {"general.architecture": "never-heard-of", "never-heard-of.block_count": 4}
+    unknown = text(plan_of(model_from(file_of(keys, [("token_embd.weight", (64, 32), "F32")]))))
+    assert re.search(r"what layers keep\n  unknown: \S", unknown)
+    assert "largest context" not in unknown
+    encoder = text(plan_of(model_from(memory.model("bge-large-en").file)))
+    assert "what layers keep\n  no cache: bert reads a text at once" in encoder
+    assert "more in RAM" not in encoder
+
+
+def test_the_text_says_how_far_the_context_can_go_by_cache_type(llama: Model) -> None:
+    machine = combine(custom(12 * GIB, 936e9), custom(64 * GIB, 51.2e9, gpu=False))
+    (line,) = (n for n in text(plan_of(llama, machine)).splitlines() if "largest context" in n)
+    found = largest_contexts(llama, machine, Choice())
+    for each in found:
+        assert each.comfortable and each.most
+        assert f"{each.types} {each.comfortable:,}" in line
+        assert f"{each.most:,}" in line
+    assert "all it was trained for" in line  # q4_0
+    (line,) = (
+        n for n in text(plan_of(llama, machine, engine=Engine.VLLM)).splitlines() if "largest" in n
+    )
+    assert line.endswith("q8_0 refused; q4_0 refused")
+    none = text(plan_of(llama, custom(4 * GIB, gpu=False)))
+    assert "largest context that fits: f16 none; q8_0 none; q4_0 none" in none
+
+
+def test_the_text_says_what_the_engine_does_differently(llama: Model) -> None:
+    server = text(plan_of(llama))
+    assert "4 slots share 16,384 tokens, and one request may use them all" in server
+    assert "up to 8.00 GiB more in RAM: prompt cache" in server
+    assert "one request at a time" in text(plan_of(llama, engine=Engine.LLAMA_CLI))
+    ollama = text(plan_of(llama, engine=Engine.OLLAMA, slots=4, context=8192))
+    assert "num_ctx is for one request: 8,192 tokens x 4 requests = 32,768" in ollama
+    assert "divided: 2 slots get 8,192 tokens each" in text(plan_of(llama, slots=2))
+    assert "takes 90% of each GPU" in text(plan_of(llama, engine=Engine.VLLM))
+
+
+def test_what_grows_with_use_stands_beside_the_parts_and_not_among_them(llama: Model) -> None:
+    *_, host = as_json(plan_of(llama))["memory"]["devices"]
+    assert host["growth"] == [{"name": "prompt cache", "at_most_bytes": 8 * GIB}]
+    assert host["total"] == sum(part["bytes"] for part in host["parts"])
 
 
 def test_too_much_is_said_as_too_much_and_not_as_a_negative_size(llama: Model) -> None:

@@ -1,0 +1,92 @@
+"""What the engine of a plan does differently, in sentences."""
+
+from __future__ import annotations
+
+from core.machine.machine import DeviceKind, Machine
+from core.model.model import Model
+from core.plan.choice import Engine
+from core.plan.engines import RULES
+from core.plan.growth import context_per_request
+from core.plan.plan import Growth, Plan, Settings
+from core.plan.settings import used_gpus
+from core.provenance import format_value
+from core.units import UnitSystem, format_bytes
+
+
+def own_context(engine: Engine, model: Model, machine: Machine, backend: str | None) -> int | None:
+    """Tokens that the engine reserves for a request where nobody says; None where the file does
+    not tell.
+
+    Ollama goes by the memory of its GPUs; the others take what the model was trained for
+    (llama-server less, where it would not fit).
+    """
+    trained = model.shape.context_length
+    tiers = RULES[engine].default_contexts
+    if not tiers:
+        return trained
+    gpus = [machine.devices[n] for n in used_gpus(machine, backend)]
+    memory = sum(device.memory.value or 0 for device in gpus if device.kind is DeviceKind.GPU)
+    tokens = next(tokens for least, tokens in tiers if memory >= least)
+    return min(tokens, trained) if trained else tokens
+
+
+def engine_words(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> tuple[str, ...]:
+    """Sentences about context and slots, what is taken by default, what grows with use."""
+    settings = plan.settings
+    engine = Engine(settings.engine)
+    rules = RULES[engine]
+    words = [_slots(settings)]
+    own = own_context(engine, plan.model, plan.machine, plan.choice.backend)
+    if own is not None and own != settings.requested_context:
+        words.append(_left_alone(engine, own, settings))
+    if rules.full_windows and any(group.window for group in plan.model.cache.groups):
+        words.append(f"{rules.name} keeps the whole context in layers with a sliding window.")
+    if rules.reserved_share is not None:
+        words.append(
+            f"{rules.name} takes {rules.reserved_share:.0%} of each GPU whatever the context; what "
+            "the model and this context leave of it becomes more cache."
+        )
+    for device in plan.memory.devices:
+        for each in device.growth:
+            size = format_bytes(each.bytes.value or 0, system)
+            words.append(
+                f"With use {rules.name} may keep up to {size} more in RAM: {each.name}"
+                f" ({_details(each, system)})."
+            )
+    return tuple(words)
+
+
+def _slots(settings: Settings) -> str:
+    rules = RULES[Engine(settings.engine)]
+    total, each = settings.context, context_per_request(settings)
+    if rules.per_request:
+        count = f" x {settings.slots} requests = {total:,}" if settings.slots > 1 else ""
+        return f"{rules.context_option} is for one request: {each:,} tokens{count}."
+    if settings.slots == 1:
+        return f"{rules.context_option} is the whole: {each:,} tokens for one request at a time."
+    if settings.unified_cache:
+        return (
+            f"{rules.context_option} is the whole: {settings.slots} slots share {total:,} tokens, "
+            "and one request may use them all."
+        )
+    return (
+        f"{rules.context_option} is divided: {settings.slots} slots get {each:,} tokens each, "
+        f"{total:,} in all."
+    )
+
+
+def _left_alone(engine: Engine, own: int, settings: Settings) -> str:
+    rules = RULES[engine]
+    why = "by the memory of its GPUs" if rules.default_contexts else "as the model was trained for"
+    less = ", or less to fit" if engine is Engine.LLAMA_SERVER else ""
+    return (
+        f"Left alone, {rules.name} would take {own:,} tokens ({why}{less}): set "
+        f"{rules.context_option} to {settings.requested_context:,}."
+    )
+
+
+def _details(each: Growth, system: UnitSystem) -> str:
+    """ "one checkpoint 150 MiB, checkpoints per slot 32, slots 4"."""
+    return ", ".join(
+        f"{part.name} {format_value(part.value, part.unit, system)}" for part in each.bytes.inputs
+    )

@@ -1,0 +1,181 @@
+"""What an engine refuses, ignores or does badly, said before it fails."""
+
+from __future__ import annotations
+
+from core.machine.machine import Backend
+from core.model.cache_size import BLOCKS
+from core.model.model import Model
+from core.plan.choice import Choice, Engine, FlashAttention
+from core.plan.engines import RULES, BeyondTraining
+from core.plan.plan import Settings
+from core.problems import Problem, Severity
+
+_UNPACKED = ("f32", "f16", "bf16")  # cache types that need no flash attention
+
+# Types that CUDA's flash attention reads (llama.cpp b11434, ggml-cuda/fattn.cu; the same code
+# runs on ROCm).
+_CUDA_KERNELS = frozenset(("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"))
+
+
+def problems_of(model: Model, choice: Choice, settings: Settings) -> list[Problem]:
+    """Combinations that the engine refuses, ignores or runs slowly, worst first."""
+    return [
+        *_cache_types(choice),
+        *_flash_attention(model, choice, settings),
+        *_latent(model, choice),
+        *_indivisible(model, choice),
+        *_no_kernel(model, settings),
+        *_wide_latent(model, choice),
+        *_beyond_training(model, choice, settings),
+    ]
+
+
+def _illegal(message: str, advice: str) -> Problem:
+    return Problem("illegal", message, advice=advice)
+
+
+def _cache_types(choice: Choice) -> list[Problem]:
+    """Types that the engine has no option for, and two where one option sets both."""
+    rules = RULES[choice.engine]
+    name = rules.name
+    asked = dict.fromkeys((choice.cache_k, choice.cache_v))
+    unknown = [kind for kind in asked if kind not in rules.cache_types]
+    known = f"{', '.join(rules.cache_types[:-1])} and {rules.cache_types[-1]}"
+    if unknown:
+        does = "has no cache type" if choice.engine is not Engine.OLLAMA else "ignores the type"
+        message = f"{name} {does} {' or '.join(unknown)}: of llama.cpp's it knows {known}."
+        advice = "Choose one of them, or another engine."
+        if choice.engine is Engine.VLLM:
+            advice += " Its own fp8 takes half of f16 and is not planned here."
+        return [_illegal(message, advice)]
+    if rules.one_cache_type and len(asked) > 1:
+        return [
+            _illegal(
+                f"{name} sets K and V with one option, {rules.one_cache_type}: they cannot be "
+                f"{choice.cache_k} and {choice.cache_v}.",
+                "Choose the same type for K and V.",
+            )
+        ]
+    return []
+
+
+def _flash_attention(model: Model, choice: Choice, settings: Settings) -> list[Problem]:
+    if settings.flash_attention:
+        return []
+    why = (
+        "flash attention is off"
+        if choice.flash_attention is FlashAttention.OFF
+        else f"{model.architecture} runs without flash attention"
+    )
+    if choice.engine is Engine.OLLAMA and choice.cache_k not in _UNPACKED:
+        return [
+            _illegal(
+                f"Ollama needs flash attention for OLLAMA_KV_CACHE_TYPE={choice.cache_k}, and "
+                f"{why}.",
+                "Set OLLAMA_FLASH_ATTENTION=1, or keep f16.",
+            )
+        ]
+    if choice.cache_v not in _UNPACKED:
+        return [
+            _illegal(
+                f"A {choice.cache_v} V cache needs flash attention, and {why}: "
+                f"{RULES[choice.engine].name} refuses to start.",
+                "Turn flash attention on, or keep V at f16.",
+            )
+        ]
+    return []
+
+
+def _latent(model: Model, choice: Choice) -> list[Problem]:
+    if not model.cache.same_types or choice.cache_k == choice.cache_v:
+        return []
+    if RULES[choice.engine].one_cache_type:
+        return []  # said already
+    return [
+        _illegal(
+            f"{model.architecture} keeps one latent row for K and V: the types must be equal, "
+            f"not {choice.cache_k} and {choice.cache_v}.",
+            "Choose the same type for K and V.",
+        )
+    ]
+
+
+def _indivisible(model: Model, choice: Choice) -> list[Problem]:
+    for group in model.cache.groups:
+        for side, kind, head in (
+            ("K", choice.cache_k, group.k_head),
+            ("V", choice.cache_v, group.v_head),
+        ):
+            block = BLOCKS[kind][0]
+            if head and head % block:
+                return [
+                    _illegal(
+                        f"Heads of {head} values cannot be cut into {kind} blocks of {block}: "
+                        f"the engine refuses this type for {side}.",
+                        "Keep f16 for this model.",
+                    )
+                ]
+    return []
+
+
+def _no_kernel(model: Model, settings: Settings) -> list[Problem]:
+    """Nothing fails, but attention of layers on the GPU is then computed by the processor."""
+    if settings.backend not in (Backend.CUDA, Backend.ROCM) or not settings.flash_attention:
+        return []
+    lacking = [
+        kind
+        for kind in dict.fromkeys((settings.cache_k, settings.cache_v))
+        if kind not in _CUDA_KERNELS
+    ]
+    if not lacking or not model.cache.groups or settings.gpu_layers < 2:
+        return []
+    if settings.engine in (Engine.IK_LLAMA, Engine.VLLM):
+        return []  # kernels of their own
+    return [
+        Problem(
+            "no-kernel",
+            f"The {settings.backend} backend has no flash attention for a {lacking[0]} cache: the "
+            "processor computes attention, and every layer's rows cross the bus for it.",
+            Severity.WARNING,
+            "Choose q4_0: it is as small.",
+        )
+    ]
+
+
+def _wide_latent(model: Model, choice: Choice) -> list[Problem]:
+    """Buffers of ik_llama.cpp for latent attention, as seen: they are not llama.cpp's."""
+    if choice.engine is not Engine.IK_LLAMA or not model.cache.same_types:
+        return []
+    return [
+        Problem(
+            "latent-buffer",
+            "ik_llama.cpp's work buffer for latent attention grows with the context: 8.4 GiB per "
+            "GPU at 131,072 tokens and 15.6 GiB at 262,144 were seen with a ubatch of 4096. The "
+            "compute part here is llama.cpp's.",
+            Severity.WARNING,
+            "Limit it with -amb 256.",
+        )
+    ]
+
+
+def _beyond_training(model: Model, choice: Choice, settings: Settings) -> list[Problem]:
+    trained, rules = model.shape.context_length, RULES[choice.engine]
+    asked = settings.requested_context
+    each = settings.context if settings.unified_cache else settings.context // settings.slots
+    if not trained or min(each, asked) <= trained:
+        return []
+    beyond = f"{asked:,} tokens are more than the {trained:,} that the model was trained for"
+    less = f"Choose {trained:,} or less."
+    match rules.beyond_training:
+        case BeyondTraining.REFUSES:
+            return [_illegal(f"{beyond}: {rules.name} refuses to start.", less)]
+        case BeyondTraining.CAPS:
+            words = f"{beyond}: {rules.name} loads {trained:,} instead, which takes less than this."
+            advice = less
+        case BeyondTraining.RESERVES:
+            words = f"{beyond}: the memory is taken, but no conversation can use more than that."
+            advice = f"{less} More takes a rope scaling of its own."
+        case BeyondTraining.USES:
+            words = f"{beyond}."
+            advice = "Output past the trained context is poor without a rope scaling of its own."
+    return [Problem("beyond-training", words, Severity.NOTE, advice)]

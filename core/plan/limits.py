@@ -1,0 +1,106 @@
+"""What a platform or an engine does at the edge of a memory, beside the verdict itself."""
+
+from __future__ import annotations
+
+from core.machine.machine import Backend, DeviceKind
+from core.plan.choice import Engine
+from core.plan.engines import RULES
+from core.plan.placement import Placement
+from core.plan.plan import DevicePlan, MemoryPlan, PartKind, Settings, Verdict
+from core.problems import Problem, Severity
+from core.units import format_bytes
+
+# PCIe 4.0 x16, bytes per second each way: the path of what a driver moves out of a full card.
+_PCIE = 31.5e9
+
+
+def problems_of(
+    placement: Placement, settings: Settings, memory: MemoryPlan
+) -> tuple[Problem, ...]:
+    """Limits that this budget meets, and what happens there."""
+    found = []
+    working = {*placement.layers, placement.output}
+    for number, plan in enumerate(memory.devices):
+        gpu = plan.device.kind is DeviceKind.GPU
+        if gpu and number in working:
+            found += [_share(plan, settings), _spill(plan), _lent(plan)]
+        found.append(_growth(plan, settings))
+    return tuple(problem for problem in found if problem is not None)
+
+
+def _share(plan: DevicePlan, settings: Settings) -> Problem | None:
+    """The engine's own share of a card is too small, whatever the card could hold."""
+    rules = RULES[Engine(settings.engine)]
+    capacity, total = plan.device.memory.value, plan.total.value
+    if rules.reserved_share is None or capacity is None or total is None:
+        return None
+    others = sum(p.bytes.value or 0 for p in plan.parts if p.kind is PartKind.OTHERS)
+    whole = int(capacity * rules.reserved_share)
+    if total - others <= whole:
+        return None
+    return Problem(
+        "reserved-share",
+        f"{rules.name} takes {rules.reserved_share:.0%} of {plan.device.name} and needs more: "
+        f"{format_bytes(total - others)} of {format_bytes(whole)}. It ends without a cache.",
+        advice="Choose a smaller context, or raise --gpu-memory-utilization.",
+    )
+
+
+def _spill(plan: DevicePlan) -> Problem | None:
+    """What Windows does where Linux fails: it moves what is too much out of a graphics card."""
+    free = plan.free.value
+    if plan.verdict is not Verdict.DOES_NOT_FIT or plan.device.unified or free is None:
+        return None
+    milliseconds = 1000 * -free / _PCIE
+    return Problem(
+        "shared-memory",
+        f"Linux refuses to load what {plan.device.name} cannot hold; Windows moves it into shared "
+        "memory without a word, and where every token reads it that costs at least "
+        f"{milliseconds:,.0f} ms a token over PCIe 4.0 x16.",
+        Severity.NOTE,
+        "A choice that fits is faster than one that spills.",
+    )
+
+
+def _lent(plan: DevicePlan) -> Problem | None:
+    """A graphics device beside the RAM gets a part of it, which settings of the system decide."""
+    device, total = plan.device, plan.total.value
+    if not device.unified or device.backend not in (Backend.VULKAN, Backend.ROCM, Backend.SYCL):
+        return None
+    capacity = device.memory.value
+    if capacity is None or total is None or not capacity // 2 < total <= capacity:
+        return None
+    return Problem(
+        "lent-memory",
+        f"This needs {format_bytes(total)}, more than the half of its memory that a system lends "
+        f"{device.name} unless told otherwise.",
+        Severity.WARNING,
+        "Raise the GTT limit (ttm.pages_limit) on Linux, or the memory that the firmware sets "
+        "aside for graphics.",
+    )
+
+
+def _growth(plan: DevicePlan, settings: Settings) -> Problem | None:
+    """Prompts and checkpoints that the engine keeps may take more RAM than is left, or half of it
+    (other programs grow as well)."""
+    free, capacity = plan.free.value, plan.device.memory.value
+    bound = sum(each.bytes.value or 0 for each in plan.growth)
+    if not bound or free is None or capacity is None or free < 0:
+        return None
+    if bound <= free and 2 * bound < capacity:
+        return None
+    rules = RULES[Engine(settings.engine)]
+    names = " and ".join(each.name for each in plan.growth)
+    return Problem(
+        "growth",
+        f"With use {rules.name} keeps more in RAM: {names}, up to {format_bytes(bound)} where "
+        f"{format_bytes(free)} is free.",
+        Severity.NOTE if bound <= free else Severity.WARNING,
+        _limits(plan, settings),
+    )
+
+
+def _limits(plan: DevicePlan, settings: Settings) -> str:
+    rules = RULES[Engine(settings.engine)]
+    words = f"Limit it with {rules.prompt_cache_option} (MiB, 0 for none)"
+    return f"{words} and --ctx-checkpoints." if len(plan.growth) > 1 else f"{words}."
