@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -194,7 +195,7 @@ class Sheet(QAbstractTableModel):
             return _RIGHT if self._columns[index.column()].number else _LEFT
         if role == Qt.ItemDataRole.ToolTipRole:
             column = self._columns[index.column()]
-            return (column.tip or column.text)(self._rows[index.row()])
+            return _plain((column.tip or column.text)(self._rows[index.row()]))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             column = self._columns[index.column()]
             return f"{column.title}: {column.text(self._rows[index.row()]) or 'none'}"
@@ -239,6 +240,13 @@ class Sheet(QAbstractTableModel):
         for word in self._words:
             rows = [row for row in rows if word in found[row]]
         self._rows = rows
+
+
+def _plain(tip: str) -> str:
+    """A tensor may be named "<img src=...>"; Qt would take a tip with that for markup."""
+    if "<" not in tip and "&" not in tip:
+        return tip
+    return "<span>" + escape(tip).replace("\n", "<br>") + "</span>"
 
 
 def _table(columns: Sequence[Column], rows: Sequence[int], exact: bool) -> Iterator[list[Any]]:

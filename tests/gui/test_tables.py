@@ -8,6 +8,7 @@ import json
 
 import pytest
 from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtGui import QTextDocument
 
 from core.model.model import Role
 from core.units import UnitSystem
@@ -147,6 +148,21 @@ def test_a_name_cannot_reverse_or_break_its_row(qapp: object) -> None:
     odd = b"blk.0.\x80\xe2\x80\xae\n".decode("utf-8", "surrogateescape")
     table.set_model(model_of([Spec(odd, (32,), "F32")]))
     assert names(table) == ["blk.0.\\x80\\u202e\\n"]
+
+
+@pytest.mark.parametrize("name", ["<img src='/a.png'>", "<h1>", "a &lt;b&gt;", "x\n<b>y"])
+def test_a_name_is_never_markup_in_the_tip_of_any_cell(qapp: object, name: str) -> None:
+    table = TensorTable()
+    table.set_model(model_of([Spec(name, (32,), "F32")]))
+    shown = QTextDocument()
+    for column in range(table.columnCount()):
+        tip = table.index(0, column).data(Qt.ItemDataRole.ToolTipRole)
+        if not tip.startswith("<span>"):
+            assert "<" not in tip
+            assert "&" not in tip
+        shown.setHtml(tip)
+        if column == TensorColumn.NAME:
+            assert shown.toPlainText() == table.index(0, column).data()
 
 
 def test_an_unknown_type_is_shown_with_the_size_that_the_offsets_give(qapp: object) -> None:
