@@ -31,3 +31,16 @@ class Problem:
     where: str = ""
     offset: int | None = None
     missing_bytes: int | None = None
+
+
+def as_values(problem: Problem) -> dict[str, str | int | None]:
+    """A problem for JSON, field by field; what does not apply is None."""
+    return {
+        "code": problem.code,
+        "severity": problem.severity.value,
+        "message": problem.message,
+        "advice": problem.advice or None,
+        "where": problem.where or None,
+        "offset": problem.offset,
+        "missing_bytes": problem.missing_bytes,
+    }

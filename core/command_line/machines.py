@@ -24,10 +24,9 @@ from core.machine import (
 from core.machine.machine import nothing_used, unknown_bandwidth, unknown_bytes
 from core.plan import used_gpus
 from core.provenance import Number, Rank, Source, Unit, explain, format_value
-from core.report import Values, problem_line
+from core.report import SCHEMA, Values, problem_line
 from core.units import format_bandwidth
 
-SCHEMA = 1
 _GIVEN = Source(Rank.REPORTED, "the command line")
 _NOT_GIVEN = "Name a machine, or give its figures."
 

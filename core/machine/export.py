@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from core.machine.bandwidth import BandwidthMeasurement
 from core.machine.machine import Device, Machine
+from core.problems import as_values
 from core.provenance import Number
 
 Plain: TypeAlias = dict[str, Any]
@@ -24,15 +25,7 @@ def as_dict(machine: Machine) -> Plain:
         "id": machine.id,
         "name": machine.name,
         "devices": [_device(device) for device in machine.devices],
-        "problems": [
-            {
-                "code": problem.code,
-                "severity": problem.severity.value,
-                "message": problem.message,
-                "advice": problem.advice,
-            }
-            for problem in machine.problems
-        ],
+        "problems": [as_values(problem) for problem in machine.problems],
     }
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from core.gguf import display, excerpt
 from core.model.cache_size import bytes_per_token
+from core.model.labels import mix_of
 from core.plan import LargestContext, engine_words, largest_contexts, reason
 from core.plan.choice import Engine
 from core.plan.engines import RULES
@@ -14,7 +15,7 @@ from core.plan.plan import DepthPoint, DevicePlan, Plan, Verdict
 from core.problems import Problem, Severity
 from core.provenance import format_value
 from core.report.layers import layer_lines
-from core.report.values import all_problems
+from core.report.values import all_problems, size_on_disk
 from core.units import (
     UnitSystem,
     format_bandwidth,
@@ -67,17 +68,19 @@ def _heading(plan: Plan, system: UnitSystem) -> list[str]:
         facts.append(f"{shape.layers} layers")
     if shape.context_length:
         facts.append(f"trained for {format_tokens(shape.context_length)} tokens")
+    size = size_on_disk(model.file)
+    on_disk = "" if size is None else f", {format_bytes(size, system)}"
     lines = [
         excerpt(model.name, 200) or display(path.name),
-        f"{display(str(path))}: {model.file.kind.value}, "
-        f"{format_bytes(model.file.file_bytes, system)}",
+        f"{display(str(path))}: {model.file.kind.value}{on_disk}",
     ]
     if model.architecture:
         facts.insert(0, excerpt(model.architecture))
     if facts:
         lines.append(", ".join(facts))
-    if model.mix:
-        lines.append(display(model.mix))
+    mix = mix_of(weights.formats, weights.bytes, weights.blocks)
+    if mix:
+        lines.append(display(mix))
     return lines
 
 

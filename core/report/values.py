@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from core.gguf.header import ModelFile
 from core.model.model import FormatShare, Model
 from core.plan.plan import DevicePlan, MemoryPlan, Part, Plan
-from core.problems import Problem
+from core.problems import Problem, as_values
 from core.provenance import Number
 
 SCHEMA = 1
@@ -32,7 +32,10 @@ def as_json(plan: Plan) -> Values:
             "bytes": None if empty else weights.bytes,
             "read_per_token": None if empty else weights.read_per_token,
         },
-        "settings": {f.name: getattr(plan.settings, f.name) for f in fields(plan.settings)},
+        "settings": {
+            **{f.name: getattr(plan.settings, f.name) for f in fields(plan.settings)},
+            "machine": plan.machine.id,
+        },
         "memory": _memory(plan, empty),
         "speed": {
             "bytes_per_token": None if empty else plan.speed.bytes_per_token.value,
@@ -42,7 +45,7 @@ def as_json(plan: Plan) -> Values:
             "ttft_s": None,
         },
         "requantized": _requantized(plan),
-        "problems": [_problem(problem) for problem in all_problems(plan)],
+        "problems": [as_values(problem) for problem in all_problems(plan)],
     }
 
 
@@ -54,10 +57,16 @@ def all_problems(plan: Plan) -> tuple[Problem, ...]:
     return (*model.file.problems, *model.problems, *plan.problems)
 
 
+def size_on_disk(file: ModelFile) -> int | None:
+    """Bytes of all files found; None where not even the file opened could be."""
+    opened = file.header.version is not None or file.file_bytes or file.header.modified_ns
+    return file.file_bytes if opened else None
+
+
 def refusal(path: str | None, sentence: str) -> Values:
     """The answer to a request that could not be carried out: nothing but why."""
-    problems = [_problem(Problem("bad-request", sentence))]
-    file = dict.fromkeys(("bytes", "gguf_version", "endianness", "alignment", "kind", "missing"))
+    problems = [as_values(Problem("bad-request", sentence))]
+    file = dict.fromkeys(("bytes", "gguf_version", "endianness", "alignment", "kind"))
     names = ("model", "formats", "weights", "settings", "memory", "speed", "requantized")
     return {
         "schema": SCHEMA,
@@ -67,32 +76,17 @@ def refusal(path: str | None, sentence: str) -> Values:
     }
 
 
-def _problem(problem: Problem) -> Values:
-    """One problem; what does not apply is None."""
-    return {
-        "code": problem.code,
-        "severity": problem.severity.value,
-        "message": problem.message,
-        "advice": problem.advice or None,
-        "where": problem.where or None,
-        "offset": problem.offset,
-        "missing_bytes": problem.missing_bytes,
-    }
-
-
 def _file(file: ModelFile) -> Values:
     header = file.header
     readable = header.version is not None
-    opened = readable or bool(file.file_bytes or header.modified_ns)
     return {
         "paths": [str(path) for path in file.paths],
-        "bytes": file.file_bytes if opened else None,
+        "bytes": size_on_disk(file),
         "gguf_version": header.version,
         "endianness": header.byte_order.value if readable else None,
         "alignment": header.alignment if readable else None,
         "kind": file.kind.value,
-        "missing": list(file.missing),
-        "problems": [_problem(problem) for problem in file.problems],
+        "problems": [as_values(problem) for problem in file.problems],
     }
 
 
@@ -150,6 +144,7 @@ def _device(plan: DevicePlan) -> Values:
         "name": plan.device.name,
         "kind": plan.device.kind.value,
         "capacity": plan.device.memory.value,
+        "bandwidth": plan.device.bandwidth.value,
         "parts": [_part(part) for part in plan.parts],
         "total": plan.total.value,
         "free": plan.free.value,

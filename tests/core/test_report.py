@@ -226,9 +226,18 @@ def flat(value: object, path: str = "") -> list[tuple[str, object]]:
 
 
 def test_a_file_that_is_not_there_has_no_size(tmp_path: Path) -> None:
-    values = as_json(plan_of(model_from(open_file(tmp_path / "gone.gguf"))))
+    plan = plan_of(model_from(open_file(tmp_path / "gone.gguf")))
+    values = as_json(plan)
     assert values["file"]["bytes"] is None
     assert [p["code"] for p in values["file"]["problems"]] == ["not-found"]
+    assert "0 B" not in text(plan)
+
+
+def test_what_is_inside_is_told_of_the_quantization_that_is_planned(llama: Model) -> None:
+    as_it_is, requantized = text(plan_of(llama)), text(plan_of(llama, requantize="Q8_0"))
+    assert "74 % Q4_K, 26 % Q6_K" in as_it_is
+    assert "100 % Q8_0" in requantized
+    assert "Q4_K" not in requantized.partition("by format")[0].replace("Q4_K_M.gguf", "")
 
 
 def test_a_request_that_cannot_be_carried_out_has_nothing_but_the_reason() -> None:

@@ -148,6 +148,7 @@ def test_every_option_is_resolved_and_told(run: Run) -> None:
         *("--backend", "vulkan", "--json"),
     )
     assert run("report", LLAMA, *options).json["settings"] == {
+        "machine": "nvidia-geforce-rtx-3090",
         "requested_context": 10_000,
         "context": 10_240,
         "depth": 5000,
