@@ -17,7 +17,7 @@ from core.model.model import Shape as ModelShape
 Shape = tuple[int, ...]
 _RECURRENT = ("ssm_", "shortconv.", "time_mix_")
 _MOST_DIGITS = 6  # of a layer's number
-MOST_LAYERS = 512  # LLAMA_MAX_LAYERS (llama-hparams.h): the engine takes no more
+ENGINE_LAYERS = 512  # LLAMA_MAX_LAYERS (llama-hparams.h): the engine takes no more
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +74,9 @@ class LayerAnatomy:
 @dataclass(frozen=True, eq=False)
 class Anatomy:
     """A whole model. ``globals`` are the shapes of tensors that belong to no layer; layers with
-    equal ``kinds`` run the same operations, and beyond MOST_LAYERS there are none. ``group_cache``
-    says which cache the groups of the cache rule belong to, ``index_caches`` which of them an
-    indexer reads."""
+    equal ``kinds`` run the same operations, and beyond ENGINE_LAYERS there are none.
+    ``group_cache`` says which cache the groups of the cache rule belong to, ``index_caches`` which
+    of them an indexer reads."""
 
     architecture: str
     metadata: Mapping[str, Value]
@@ -169,7 +169,7 @@ def dissect(model: Model) -> Anatomy:
     kinds: dict[tuple[object, ...], int] = {}
     numbers = []
     metadata = model.file.header.metadata
-    for index in range(shape.layers if shape.layers <= MOST_LAYERS else 0):
+    for index in range(shape.layers if shape.layers <= ENGINE_LAYERS else 0):
         found = main.get(index)
         own = found is not None
         if found is None and index not in stateful:

@@ -17,7 +17,7 @@ from core.plan.buffers.tape import HOST, Size, Tape, Tensor, view
 # What the tensors do not say, by architecture (llama.cpp b11434, src/models).
 
 # A batch is raw embeddings or tokens, never a mixture of both.
-_UNMIXED = names("cogvlm deepseek4 granite-switch eagle3 dflash gemma4-assistant")
+_UNMIXED = names("cogvlm deepseek4 graniteswitch eagle3 dflash gemma4-assistant")
 # Four positions per token where the rotation has sections.
 _MULTI_ROPE = names(
     "qwen2vl paddleocr qwen3vl qwen3vlmoe qwen35 qwen35moe clef qwen4exp qwen3tts glm4 glm4moe "
@@ -26,7 +26,7 @@ _MULTI_ROPE = names(
 _SCALED_TOKENS = names("gemma3 gemma3n gemma4 gemma-embedding")
 # Every row goes through the last layer; the output norm's are chosen from.
 _LATE_CUT = names(
-    "bailingmoe3 cohere2moe gemma4 hy-v3 nemotron_h nemotron_h_moe gpt-oss qwen35 qwen35moe "
+    "bailingmoe3 cohere2moe gemma4 hy_v3 nemotron_h nemotron_h_moe gpt-oss qwen35 qwen35moe "
     "qwen3next step35"
 )
 # Graphs that end with embeddings instead of logits.

@@ -42,12 +42,9 @@ class States:
 def _convolved(
     graph: Graph, states: States, source: Tensor, channels: int, kernel: int, held: Tensor
 ) -> Tensor:
-    """The state before the tokens, the last columns stored, the convolution itself."""
-    tape = graph.tape
-    rows = (kernel - 1) * states.sequences + graph.shape.tokens
-    joined = tape.op(tape.fixed(F32 * channels * rows), view(held), view(source))
-    tape.store(view(joined))
-    return tape.weigh(graph.f32(channels), joined)
+    """The convolution over the state and the tokens after it."""
+    joined = _joined(graph, states, source, channels, kernel, held)
+    return graph.tape.weigh(graph.f32(channels), joined)
 
 
 def mamba(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor) -> Tensor:
@@ -197,6 +194,7 @@ def gated_delta_net(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor
 def _joined(
     graph: Graph, states: States, source: Tensor, channels: int, kernel: int, held: Tensor
 ) -> Tensor:
+    """The state before the tokens; its last columns are stored for the next batch."""
     tape = graph.tape
     rows = (kernel - 1) * states.sequences + graph.shape.tokens
     joined = tape.op(tape.fixed(F32 * channels * rows), view(held), view(source))
@@ -212,14 +210,10 @@ def kimi_delta(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor) -> 
     kernel = anatomy.integer("ssm.conv_kernel")
     inner = heads * size
     held = states.gather(3 * (kernel - 1) * inner)
-    rows = (kernel - 1) * states.sequences + graph.shape.tokens
     parts = []
     for name in ("attn_q", "attn_k", "attn_v"):
         part = graph.matrix(layer, name, x)
-        joined = tape.op(tape.fixed(F32 * inner * rows), view(held), view(part))
-        tape.store(view(joined))
-        part = graph.unary(tape.weigh(graph.f32(inner), joined))
-        parts.append(part)
+        parts.append(graph.unary(_convolved(graph, states, part, inner, kernel, held)))
     state = states.gather(size * size * heads)
     q = graph.unary(tape.op(graph.f32(inner), view(parts[0])))
     k = graph.unary(tape.op(graph.f32(inner), view(parts[1])))
