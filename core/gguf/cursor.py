@@ -59,7 +59,6 @@ class Layout:
     """How numbers lie in one version and byte order. Version 1 had 32-bit counts and lengths."""
 
     mark: str
-    length_code: str
     length: struct.Struct
     u32: struct.Struct
     array_head: struct.Struct
@@ -83,7 +82,6 @@ def layout_of(version: int, byte_order: ByteOrder) -> Layout:
     alternatives = b"|".join(re.escape(length.pack(size)) + b".{%d}" % size for size in short)
     return Layout(
         mark=mark,
-        length_code=code,
         length=length,
         u32=struct.Struct(mark + "I"),
         array_head=struct.Struct(mark + "I" + code),

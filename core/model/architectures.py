@@ -64,15 +64,14 @@ EXAONE4_WINDOWED_LAYERS = 64
 # The first layers own a cache, the rest read those of the last owners; the key is in newer files.
 GEMMA3N_OWN_CACHE = 20
 
-# No cache at all: encoders, and language models that write by diffusion.
-NO_CACHE = frozenset(
+# No cache at all: those that read a text and write none, and so have no head,
+ENCODERS = frozenset(
     (
         *("bert", "clef", "eurobert", "gemma-embedding", "jina-bert-v2", "jina-bert-v3"),
         *("modern-bert", "neo-bert", "nomic-bert", "nomic-bert-moe", "wavtokenizer-dec"),
-        *("dream", "llada", "llada-moe", "rnd1"),
     )
 )
-# Of those, the ones that write text, and so have a head.
+# and language models that write by diffusion.
 DIFFUSION_TEXT = frozenset(("dream", "llada", "llada-moe", "rnd1"))
 
 # A draft model that reads the cache of the model it drafts for.

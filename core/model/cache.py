@@ -141,7 +141,7 @@ def _without_cache(outline: Outline, kind: Kind) -> str:
         return f"no cache: the file is no text model but a {kind.value}"
     if architecture in architectures.DIFFUSION_TEXT:
         return f"no cache: {architecture} works on the whole text in every step"
-    if architecture in architectures.NO_CACHE:
+    if architecture in architectures.ENCODERS:
         return f"no cache: {architecture} reads a text at once and writes none"
     if architecture in architectures.READS_TARGET_CACHE:
         return f"no cache of its own: {architecture} reads that of the model it drafts for"

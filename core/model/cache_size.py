@@ -9,19 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.gguf.types import BY_NAME
 from core.model.model import CacheFacts, CacheGroup
 
 # ggml's block formats as a cache may use them: elements and bytes of one block.
 BLOCKS: dict[str, tuple[int, int]] = {
-    "f32": (1, 4),
-    "f16": (1, 2),
-    "bf16": (1, 2),
-    "q8_0": (32, 34),
-    "q5_1": (32, 24),
-    "q5_0": (32, 22),
-    "q4_1": (32, 20),
-    "q4_0": (32, 18),
-    "iq4_nl": (32, 18),
+    name: (BY_NAME[name.upper()].block_size, BY_NAME[name.upper()].block_bytes)
+    for name in ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
 }
 PADDING = 256  # tokens; llama.cpp pads every context and every window cache to it
 
@@ -65,7 +59,6 @@ class CacheSize:
     offload puts each where its layer is)."""
 
     context: int
-    context_per_slot: int
     k_bytes: int
     v_bytes: int
     state_bytes: int
@@ -184,7 +177,6 @@ def _size(
         state_total += state_layer * len(state.layers)
     return CacheSize(
         context=context,
-        context_per_slot=per_stream,
         k_bytes=k_total,
         v_bytes=v_total,
         state_bytes=state_total,

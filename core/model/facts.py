@@ -63,8 +63,7 @@ def _is_tied(file: ModelFile, outline: Outline, surveyed: Survey) -> bool:
     """Whether the token embedding is also the head: a model that writes text and has no other."""
     if surveyed.head or file.kind not in (Kind.MODEL, Kind.DIFFUSION, Kind.SPEECH, Kind.SHARD):
         return False
-    silent = architectures.NO_CACHE - architectures.DIFFUSION_TEXT
-    if outline.architecture in silent or file.missing:
+    if outline.architecture in architectures.ENCODERS or file.missing:
         return False
     return any(tensor.name == "token_embd.weight" for tensor in file.tensors)
 

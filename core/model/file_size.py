@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 
+from core.gguf.checks import DEFAULT_ALIGNMENT
+from core.gguf.cursor import SCALARS
 from core.gguf.header import Array, Entry, ModelFile, ValueType
+from core.gguf.sizes import align
 
 # Bytes of the fixed part: magic, version, number of tensors, number of keys.
 _HEAD = 4 + 4 + 8 + 8
-_SCALARS = {
-    **dict.fromkeys((ValueType.UINT8, ValueType.INT8, ValueType.BOOL), 1),
-    **dict.fromkeys((ValueType.UINT16, ValueType.INT16), 2),
-    **dict.fromkeys((ValueType.UINT32, ValueType.INT32, ValueType.FLOAT32), 4),
-    **dict.fromkeys((ValueType.UINT64, ValueType.INT64, ValueType.FLOAT64), 8),
-}
-# llama-quantize pads to this, whatever general.alignment says (GGUF_DEFAULT_ALIGNMENT).
-_ALIGNMENT = 32
 # Two keys are written anew as 32-bit numbers; those of shards go, as it writes one file.
 _SET = ("general.quantization_version", "general.file_type")
 _DROPPED = ("split.no", "split.count", "split.tensors.count")
@@ -57,7 +53,7 @@ def _entry_bytes(entry: Entry, *, old_lengths: bool) -> int:
     if isinstance(value, Array):
         longer = 4 * value.count if old_lengths and value.element is ValueType.STRING else 0
         return size + 4 + 8 + (value.end - value.offset) + longer
-    return size + _SCALARS[entry.type]
+    return size + struct.calcsize(f"={SCALARS[entry.type]}")
 
 
 def _text_bytes(text: str) -> int:
@@ -65,4 +61,5 @@ def _text_bytes(text: str) -> int:
 
 
 def _pad(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
+    """llama-quantize pads to this, whatever general.alignment says (GGUF_DEFAULT_ALIGNMENT)."""
+    return align(size, DEFAULT_ALIGNMENT)

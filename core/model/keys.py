@@ -18,8 +18,6 @@ LARGEST = 2**40
 # damage.
 MOST_LAYERS = 10_000
 
-Scalar = int | float | bool | str
-
 
 class Keys:
     """The metadata of one model, by the names that follow the architecture's prefix.

@@ -46,7 +46,7 @@ class WeightBlock:
     """Tensors of one role in one layer, summed.
 
     ``layer`` is None for what belongs to no layer. ``bytes`` are as stored; ``read_bytes`` is what
-    decoding one token reads of them (domain.md section 2).
+    decoding one token reads of them (``core.model.reading``).
     """
 
     layer: int | None

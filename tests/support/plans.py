@@ -38,7 +38,6 @@ from core.provenance import Input, Number, Rank, Source, Unit
 FILE = Source(Rank.DERIVED, "file header")
 SHEET = Source(Rank.DATASHEET, "maker's data sheet", "2020-09-01")
 SYSTEM = Source(Rank.REPORTED, "the operating system")
-GUESS = Source(Rank.ESTIMATED, "a rule of thumb")
 
 # Bytes of one value in each cache type: block bytes over block length.
 CACHE_BYTES = {
