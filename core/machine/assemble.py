@@ -12,6 +12,7 @@ from core.machine.machine import (
     Device,
     DeviceKind,
     Machine,
+    counted,
     nothing_used,
     unknown_bandwidth,
 )
@@ -75,12 +76,11 @@ def combine(*machines: Machine) -> Machine:
     hosts = [h for each in machines if (h := each.host) is not None]
     host = next((h for h in reversed(hosts) if h.memory.known), hosts[-1])
     gpus = tuple(gpu for each in machines for gpu in each.gpus)
-    names = [g.name for g in gpus] or [host.name]
-    counted = [f"{names.count(n)}x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]
+    names = counted([g.name for g in gpus] or [host.name])
     if gpus and host.memory.value is not None:
-        counted.append(f"{units.format_bytes(host.memory.value)} RAM")
+        names.append(f"{units.format_bytes(host.memory.value)} RAM")
     problems = tuple(dict.fromkeys(p for each in machines for p in each.problems))
-    return Machine("custom", " + ".join(counted), (*gpus, host), problems)
+    return Machine("custom", " + ".join(names), (*gpus, host), problems)
 
 
 def with_ram(machine: Machine, ram_bytes: int) -> Machine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -67,6 +68,11 @@ class Machine:
     def host(self) -> Device | None:
         """The device that is the host; None on a unified machine."""
         return next((d for d in self.devices if d.kind is DeviceKind.HOST), None)
+
+
+def counted(names: Sequence[str]) -> list[str]:
+    """Every name once, in order: "2x RTX 3090" where there are two."""
+    return [f"{names.count(n)}x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]
 
 
 def unknown_bytes(origin: str, note: str) -> Number[int]:

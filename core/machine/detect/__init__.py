@@ -17,6 +17,7 @@ from core.machine.machine import (
     Device,
     DeviceKind,
     Machine,
+    counted,
     unknown_bandwidth,
     unknown_bytes,
 )
@@ -236,7 +237,4 @@ def _numbered(gpus: tuple[Device, ...]) -> tuple[Device, ...]:
 
 
 def _label(gpus: tuple[Device, ...]) -> str:
-    names = [g.name for g in gpus]
-    return " + ".join(
-        f"{names.count(n)}x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)
-    )
+    return " + ".join(counted([g.name for g in gpus]))

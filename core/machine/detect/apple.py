@@ -63,13 +63,12 @@ def device(values: Mapping[str, str], displays: str, ram: Ram) -> Device | None:
         used=_used(ram, limit),
         bandwidth=bandwidth,
         unified=True,
-        cores=cores_number(cores),
+        cores=_cores(cores),
         catalogue_id=rows[0].id if len(rows) == 1 else "",
     )
 
 
-def cores_number(cores: int | None) -> Number[int] | None:
-    """GPU cores as a figure."""
+def _cores(cores: int | None) -> Number[int] | None:
     if cores is None:
         return None
     return Number(cores, Unit.COUNT, Source(Rank.REPORTED, "system_profiler"))
