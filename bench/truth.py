@@ -102,6 +102,8 @@ def subjects(folder: Path, wanted: list[str]) -> Iterator[tuple[str, Model, list
 
 
 def main() -> None:
+    if len(sys.argv) < 2:
+        sys.exit("usage: python -m bench.truth FOLDER [MODEL ...]")
     folder, wanted = Path(sys.argv[1]), sys.argv[2:]
     errors: dict[tuple[str, str], list[float]] = defaultdict(list)
     for label, model, rows in subjects(folder, wanted):
