@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import TypeAlias
 
 from PySide6.QtCore import QByteArray, QObject, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPalette, QPixmap
+from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPalette, QPen, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip
 
@@ -270,6 +270,13 @@ def fill(painter: QPainter, rect: QRect, tone: Tone, behind: str) -> None:
 def overflow(c: Colors) -> QBrush:
     """The hatch of what lies beyond a capacity."""
     return QBrush(QColor(c.bad), Qt.BrushStyle.FDiagPattern)
+
+
+def draw_focus(painter: QPainter, rect: QRect) -> None:
+    """The edge of a wide view that has the keyboard."""
+    painter.setPen(QPen(QColor(colors().accent), 1))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRect(rect.adjusted(0, 0, -1, -1))
 
 
 @lru_cache(maxsize=256)

@@ -40,6 +40,7 @@ from gui.panels.problem_area import ProblemArea
 from gui.panels.welcome import WelcomePanel
 from gui.tables.export import TextFormat, json_text
 from gui.theme import Theme, ThemeMode
+from gui.widgets.reading_order import move_focus
 from gui.workers import opening
 from gui.workers.runner import Runner
 
@@ -86,6 +87,7 @@ class MainWindow(QMainWindow):
         for child in self.findChildren(QWidget):
             child.setAcceptDrops(False)
         self.setAcceptDrops(True)
+        self.welcome.setFocus()
 
     # Opening.
 
@@ -254,6 +256,10 @@ class MainWindow(QMainWindow):
         if not self._was_painted:
             self._was_painted = True
             QTimer.singleShot(0, self._after_first_paint)
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """The Tab key goes on as one reads."""
+        return move_focus(self, forward=next)
 
     def changeEvent(self, event: QEvent) -> None:
         """Whoever comes back to the window may have changed the file in the meantime."""

@@ -15,6 +15,7 @@ from gui.panels.metadata import MetadataPanel
 from gui.panels.overview import OverviewPanel
 from gui.panels.plan import PlanPanel
 from gui.panels.tensors import TensorsPanel
+from gui.widgets.reading_order import reading_order
 
 # Two columns need about so many characters of the system's font, one of them so many.
 _TWO_COLUMNS = 125
@@ -47,6 +48,7 @@ class ModelPage(QWidget):
         self.plan_area = QScrollArea()
         self.plan_area.setAccessibleName("Plan")
         self.plan_area.setFrameShape(QFrame.Shape.NoFrame)
+        self.plan_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the controls take the keyboard
         self.plan_area.setWidgetResizable(True)
         self.plan_area.setWidget(self.plan)
         self.splitter = QSplitter(Qt.Orientation.Horizontal)
@@ -78,10 +80,9 @@ class ModelPage(QWidget):
             panel = self.plan_area
         if self.tabs.indexOf(panel) >= 0:
             self.tabs.setCurrentWidget(panel)
-        panel.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        first = panel.nextInFocusChain()
-        if not panel.hasFocus() and first is not None and panel.isAncestorOf(first):
+        for first in reading_order(panel):
             first.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            return
 
     def show_filter(self) -> None:
         """Put the cursor in the filter of the table in front; of the tensors where none is."""

@@ -81,6 +81,7 @@ class WelcomePanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusProxy(self.open_button)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what stands in it takes the keyboard
         self.setAccessibleName("Welcome")
         document.units_changed.connect(self._say_more)
 

@@ -18,6 +18,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import (
     QAction,
     QContextMenuEvent,
+    QFocusEvent,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
@@ -35,6 +36,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui import theme
 from gui.tables.export import TextFormat
 from gui.tables.sheet import Sheet
 
@@ -131,9 +133,7 @@ class SheetView(QTableView):
 
     def enter(self) -> None:
         """Take the keyboard, with the cursor on a row."""
-        self.setFocus(Qt.FocusReason.OtherFocusReason)
-        if not self.currentIndex().isValid() and self._sheet.rows:
-            self.selectRow(0)
+        self.setFocus(Qt.FocusReason.TabFocusReason)
 
     # Copying.
 
@@ -236,6 +236,16 @@ class SheetView(QTableView):
             self._set_row_height()
             self.share_room()
 
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Who comes by keyboard finds the cursor on a row."""
+        super().focusInEvent(event)
+        by_key = event.reason() in (
+            Qt.FocusReason.TabFocusReason,
+            Qt.FocusReason.BacktabFocusReason,
+        )
+        if by_key and self._sheet.rows and not self.selectionModel().hasSelection():
+            self.selectRow(max(self.currentIndex().row(), 0))
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Copy and open; letters go to the filter."""
         if event.matches(QKeySequence.StandardKey.Copy):
@@ -268,6 +278,8 @@ class SheetView(QTableView):
     def paintEvent(self, event: QPaintEvent) -> None:
         """The rows, or the words in their place."""
         super().paintEvent(event)
+        if self.hasFocus():
+            theme.draw_focus(QPainter(self.viewport()), self.viewport().rect())
         if self._placeholder and not self._sheet.rows:
             painter = QPainter(self.viewport())
             painter.setPen(self.palette().placeholderText().color())

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+from PySide6.QtGui import (
+    QFocusEvent,
+    QFont,
+    QFontDatabase,
+    QGuiApplication,
+    QPainter,
+    QPaintEvent,
+)
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QPlainTextEdit,
@@ -44,7 +51,7 @@ class ValueView(QWidget):
         self._copies.finished.connect(self._copied_array)
         self.key = Text("", Style.STRONG, wrap=True)
         self.about = Text("", Style.MUTED, wrap=True)
-        self.text = QPlainTextEdit()
+        self.text = _Text()
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
         self.text.setAccessibleName("Value")
@@ -155,6 +162,26 @@ class ValueView(QWidget):
             return
         QGuiApplication.clipboard().setText(answer)
         self.about.set_text(f"{_about(self._entry)} · copied as JSON")
+
+
+class _Text(QPlainTextEdit):
+    """Text to read and to copy from, with an edge that tells that it has the keyboard."""
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the edge."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Hide it."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The text and the edge."""
+        super().paintEvent(event)
+        if self.hasFocus():
+            theme.draw_focus(QPainter(self.viewport()), self.viewport().rect())
 
 
 def _about(entry: Entry) -> str:

@@ -51,6 +51,7 @@ class OverviewPanel(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Overview")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the figures in it take the keyboard
         self._empty = Text("Open a GGUF file to see what it holds.", Style.MUTED, wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._name = Text("", Style.STRONG, wrap=True)

@@ -1,0 +1,203 @@
+"""The whole way without a mouse: from the welcome page to a plan, and everything on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QApplication,
+    QTabBar,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from core.machine.machine import DeviceKind
+from gui.document import Document
+from gui.main_window import MainWindow
+from gui.theme import Theme, ThemeMode
+from gui.widgets.file_card import FileCard
+from gui.workers import computer
+from tests.support import plans
+
+KEY = Qt.Key
+CARD = plans.machine(
+    plans.device("RTX 3090", kind=DeviceKind.GPU, memory=24 * 2**30, used=2**30, bandwidth=936e9),
+    plans.device("RAM", memory=64 * 2**30),
+    id="this",
+    name="This computer",
+)
+
+
+@pytest.fixture
+def window(
+    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MainWindow]:
+    monkeypatch.setattr(computer, "detecting", lambda handle: CARD)
+    made = MainWindow(Document(), theme, tmp_path / "settings.json")
+    qtbot.addWidget(made)
+    made.resize(1280, 800)
+    made.show()
+    made.activateWindow()
+    qtbot.waitUntil(lambda: made.document.this_computer is not None)
+    qtbot.waitUntil(made.isActiveWindow)
+    qtbot.wait(50)
+    yield made
+    made.close()
+
+
+def focus() -> QWidget:
+    found = QApplication.focusWidget()
+    assert found is not None
+    return found
+
+
+def press(key: Qt.Key, *, control: bool = False) -> None:
+    held = Qt.KeyboardModifier.ControlModifier if control else Qt.KeyboardModifier.NoModifier
+    QTest.keyClick(focus(), key, held)
+
+
+def walk_to(name: str) -> QWidget:
+    """Press Tab until the keyboard is on the widget of this name."""
+    for _ in range(200):
+        here = focus()
+        text = here.text() if isinstance(here, QAbstractButton) else ""
+        if (here.accessibleName() or text).startswith(name):
+            return here
+        press(KEY.Key_Tab)
+    raise AssertionError(f"the Tab key never comes to {name}")
+
+
+def open_specimen(qtbot: QtBot, window: MainWindow, name: str) -> None:
+    qtbot.waitUntil(lambda: any(c.accessibleName() == name for c in cards(window)))
+    walk_to(name)
+    press(KEY.Key_Return)
+    qtbot.waitUntil(lambda: window.document.model is not None)
+    qtbot.waitUntil(window.page.plan.what_if.quantization.isEnabled)
+    qtbot.wait(50)
+
+
+def cards(window: MainWindow) -> list[FileCard]:
+    return window.welcome.findChildren(FileCard)
+
+
+def test_a_specimen_is_opened_weighed_and_moved_to_another_machine(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    assert focus() is window.welcome.open_button
+    open_specimen(qtbot, window, "Llama 3.1 8B Instruct")
+    document = window.document
+    walk_to("Context")
+    press(KEY.Key_Right)
+    assert document.choice.context == 32_768
+    walk_to("K cache type")
+    press(KEY.Key_Q)  # the first of the list with that letter
+    assert document.choice.cache_k == "q8_0"
+    press(KEY.Key_Z, control=True)
+    assert document.choice.cache_k == "f16"
+    walk_to("Reset")
+    press(KEY.Key_Space)
+    assert document.choice.context is None
+    walk_to("Machine")
+    qtbot.wait(20)  # its text is selected by then
+    QTest.keyClicks(focus(), "rtx 4090")
+    press(KEY.Key_Return)
+    assert "RTX 4090" in document.machine.name
+    press(KEY.Key_F, control=True)
+    assert window.page.tensors.filter.hasFocus()
+    QTest.keyClicks(focus(), "attn_q")
+    assert len(window.page.tensors.table.rows) == 32
+    press(KEY.Key_Down)
+    assert isinstance(focus(), QAbstractItemView)
+
+
+def test_the_tab_key_goes_as_one_reads(qtbot: QtBot, window: MainWindow) -> None:
+    open_specimen(qtbot, window, "Qwen3.6 35B A3B")
+    window.document.choose(context=262_144)  # does not fit: there are buttons
+    qtbot.waitUntil(lambda: bool(window.page.plan.fixes.buttons))
+    qtbot.wait(50)
+    way = [focus()]
+    while True:
+        press(KEY.Key_Tab)
+        if focus() is way[0]:
+            break
+        way.append(focus())
+        assert len(way) < 300
+    assert len(way) > 60
+    page = window.page
+    assert any(button in way for button in page.plan.fixes.buttons)
+    for panel in (page.overview, page.plan_area):
+        inside = [widget for widget in way if panel.isAncestorOf(widget)]
+        first, last = way.index(inside[0]), way.index(inside[-1])
+        assert way[first : last + 1] == inside  # one panel after the other
+        contents = panel.widget()
+        assert contents is not None
+        tops = [widget.mapTo(contents, QPoint(0, widget.height() // 2)).y() for widget in inside]
+        line = window.fontMetrics().height()
+        for above, below in pairwise(tops):
+            assert below >= above - line // 2
+    back = way[-1]
+    press(KEY.Key_Backtab)
+    assert focus() is back
+
+
+def test_what_the_tab_key_comes_to_is_scrolled_into_sight(qtbot: QtBot, window: MainWindow) -> None:
+    open_specimen(qtbot, window, "Qwen3.6 35B A3B")
+    for _ in range(60):
+        press(KEY.Key_Tab)
+        if window.page.overview.isAncestorOf(focus()):
+            assert not focus().visibleRegion().isEmpty()
+
+
+@pytest.mark.parametrize("mode", [ThemeMode.LIGHT, ThemeMode.DARK])
+def test_where_the_keyboard_is_can_be_seen_everywhere(
+    qtbot: QtBot, window: MainWindow, mode: ThemeMode
+) -> None:
+    window.choose_theme(mode)
+    unseen = list(unmarked(window, 30))
+    open_specimen(qtbot, window, "Qwen3.6 35B A3B")
+    for tab in range(window.page.tabs.count()):
+        window.page.tabs.setCurrentIndex(tab)
+        window.page.setFocus(Qt.FocusReason.TabFocusReason)
+        unseen += unmarked(window, 100)
+    assert unseen == []
+
+
+def unmarked(window: MainWindow, steps: int) -> Iterator[str]:
+    """Walk so many steps and name what looks the same with the keyboard and without it."""
+    start = focus()
+    for _ in range(steps):
+        press(KEY.Key_Tab)
+        here = focus()
+        if here is start:
+            return
+        QApplication.processEvents()
+        marked = here.grab().toImage()
+        here.clearFocus()
+        plain = here.grab().toImage()
+        here.setFocus(Qt.FocusReason.TabFocusReason)
+        if marked == plain:
+            yield f"{type(here).__name__} {here.accessibleName()}"
+
+
+def test_the_splitter_the_tabs_and_the_switches_work_with_keys(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    open_specimen(qtbot, window, "Llama 3.1 8B Instruct")
+    assert isinstance(focus(), QTabBar)
+    press(KEY.Key_Right)
+    assert window.page.tabs.currentWidget() is window.page.tensors
+    walk_to("Units")
+    press(KEY.Key_Space)
+    menu = QApplication.activePopupWidget()
+    assert menu is not None
+    QTest.keyClick(menu, KEY.Key_Down)
+    QTest.keyClick(menu, KEY.Key_Down)
+    QTest.keyClick(menu, KEY.Key_Return)
+    assert window.document.units.value == "GB"
