@@ -26,7 +26,7 @@ def main() -> None:
     from PySide6.QtWidgets import QApplication
 
     from core.gguf.header import Header, Kind, ModelFile, Tensor
-    from core.model.model import CacheFacts, Model, Role, Shape, Weights
+    from core.model.model import WHOLE, CacheFacts, Model, Role, Shape, Weights
     from gui.tables.export import TextFormat
     from gui.tables.tensors import TensorTable
     from gui.tables.view import SheetView
@@ -91,6 +91,7 @@ def main() -> None:
         cache=CacheFacts(known=True),
         tensor_roles=tuple(roles),
         tensor_layers=tuple(int(t.name.split(".")[1]) for t in tensors),
+        tensor_reads=(WHOLE,) * len(tensors),
     )
 
     def timed(words: str, work: Callable[[TensorTable], object], bar: int | None = BAR_MS) -> None:

@@ -235,5 +235,5 @@ class Model:
     cache: CacheFacts
     tensor_roles: tuple[Role, ...]
     tensor_layers: tuple[int | None, ...]
-    tensor_reads: tuple[Read, ...] = ()
+    tensor_reads: tuple[Read, ...]
     problems: tuple[Problem, ...] = ()

@@ -8,7 +8,6 @@ published figures ("3 B active") count so too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
 
 from core.gguf.header import Tensor
 from core.model.model import WHOLE, FormatShare, Model, Read, Role, WeightBlock, Weights
@@ -89,7 +88,7 @@ def weights_as(
         model.file.tensors,
         model.tensor_roles,
         model.tensor_layers,
-        model.tensor_reads or tuple(repeat(WHOLE, len(model.file.tensors))),
+        model.tensor_reads,
         label=label,
         types=types,
         sizes=sizes,

@@ -98,10 +98,10 @@ def _model(model: Model) -> Values:
         "name": model.name or None,
         "label": model.label or None,
         "layers": shape.layers or None,
-        "context_length": shape.context_length,
+        "context_length": shape.context_length or None,
         "parameters": weights.parameters if known else None,
         "active_parameters": weights.active_parameters if known else None,
-        "bits_per_weight": weights.bits_per_weight if known else None,
+        "bits_per_weight": weights.bits_per_weight if weights.parameters else None,
     }
 
 
@@ -112,7 +112,7 @@ def _formats(formats: tuple[FormatShare, ...]) -> list[Values]:
             "tensors": each.tensors,
             "parameters": each.parameters,
             "bytes": each.bytes,
-            "bits_per_weight": each.bits_per_weight,
+            "bits_per_weight": each.bits_per_weight if each.parameters else None,
         }
         for each in formats
     ]

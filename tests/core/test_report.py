@@ -401,3 +401,20 @@ def test_names_from_a_file_cannot_move_the_cursor_or_reverse_the_line(tmp_path: 
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", report)
     assert "red\\x1b[31m" in report
     json.dumps(as_json(plan)).encode("ascii")
+
+
+def test_what_a_file_calls_nought_or_leaves_empty_is_null() -> None:
+    keys = {
+        "general.architecture": "llama",
+        "llama.block_count": 1,
+        "llama.context_length": 0,
+        "llama.embedding_length": 64,
+        "llama.attention.head_count": 4,
+    }
+    rows = [("token_embd.weight", (64, 100), "F16"), ("blk.0.ffn_up.weight", (64, 0), "Q8_0")]
+    values = as_json(plan_of(model_from(file_of(keys, rows))))
+    assert values["model"]["context_length"] is None
+    assert {f["type"]: f["bits_per_weight"] for f in values["formats"]} == {
+        "F16": 16.0,
+        "Q8_0": None,
+    }

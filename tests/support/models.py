@@ -16,6 +16,7 @@ from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 from core.gguf.header import Entry, Header, Kind, ModelFile, Tensor, Value, ValueType
 from core.machine.machine import Machine
 from core.model.model import (
+    WHOLE,
     CacheFacts,
     FormatShare,
     Model,
@@ -165,6 +166,7 @@ def model_of(
         cache=cache or CacheFacts(known=True),
         tensor_roles=tuple(spec.role for spec in specs),
         tensor_layers=tuple(spec.layer for spec in specs),
+        tensor_reads=(WHOLE,) * len(specs),
         problems=problems,
     )
 

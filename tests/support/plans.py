@@ -150,6 +150,7 @@ def model(
         ),
         tensor_roles=(),
         tensor_layers=(),
+        tensor_reads=(),
         problems=problems,
     )
 
