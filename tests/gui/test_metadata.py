@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,12 +15,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog
 from pytestqt.qtbot import QtBot
 
-from core.gguf import read_header
+from core.gguf import display, read_header
 from core.model.model import Model
 from gui.panels.metadata import MetadataPanel
 from gui.panels.metadata.array_pager import ArrayPager
 from gui.panels.metadata.panel import _ValueWindow
-from gui.panels.metadata.value_view import SHOWN_LETTERS
+from gui.panels.metadata.value_view import LINE_LETTERS, SHOWN_LETTERS
 from gui.tables.export import TextFormat
 from gui.workers.runner import Runner
 from tests.support import gguf_files as files
@@ -365,10 +366,28 @@ def test_a_string_of_a_million_letters_is_cut_on_the_screen_and_whole_on_copy(
     panel._document.set_model(opened(big))
     settle(qtbot, panel)
     panel.view.selectRow(0)
-    assert len(panel.value.text.toPlainText()) == SHOWN_LETTERS
+    assert len(panel.value.text.toPlainText().replace("\n", "")) == SHOWN_LETTERS
     assert "the first 200,000 characters are shown" in panel.value.about.text()
     panel.value.copy_button.click()
     assert QGuiApplication.clipboard().text() == text
+
+
+@pytest.mark.parametrize("unit", ["x", "\x00", "\u0301", "\U0001f469\u200d", "\u05e9", "ab "])
+def test_no_line_is_so_long_that_the_window_stands_still(
+    panel: MetadataPanel, qtbot: QtBot, tmp_path: Path, unit: str
+) -> None:
+    text = "short\n" + unit * (500_000 // len(unit.encode()))
+    panel._document.set_model(opened(files.write(tmp_path / "big.gguf", {"general.url": text})))
+    settle(qtbot, panel)
+    began = time.perf_counter()
+    panel.view.selectRow(0)
+    QApplication.processEvents()
+    assert time.perf_counter() - began < 5
+    lines = panel.value.text.toPlainText().split("\n")
+    assert max(map(len, lines)) <= LINE_LETTERS
+    assert lines[0] == "short"
+    assert "".join(lines[1:]).startswith(display(unit * 5000))
+    assert "lines are broken after 2,000 characters" in panel.value.about.text()
 
 
 def test_empty_arrays_keys_and_strings_are_sensible(
