@@ -31,6 +31,23 @@ def wkv_size(graph: Graph, states: States) -> tuple[tuple[float, ...], int]:
     return graph.tape.fixed(size), elements
 
 
+def _between(
+    graph: Graph, shift: TokenShift, normed: Tensor, y: Tensor, x: Tensor, last: bool
+) -> tuple[Tensor, Tensor, Tensor]:
+    """After the time mix: the sum, its norm, and how that differs from the token before; what the
+    next batch needs is stored."""
+    tape, width = graph.tape, graph.anatomy.embedding
+    middle = tape.op(graph.f32(width), view(y), view(x))
+    ffn_norm = graph.norm(middle, True, True, rms=False)
+    before = shift.before(ffn_norm)
+    size = tape.fixed(F32 * 2 * width * graph.shape.sequences)
+    tape.store(tape.op(size, view(normed), view(ffn_norm)))
+    middle, ffn_norm, before = view(middle), view(ffn_norm), view(before)
+    if last:
+        middle, ffn_norm, before = graph.cut(middle, ffn_norm, before)
+    return middle, ffn_norm, tape.op(graph.f32(width), before, ffn_norm, in_place=True)
+
+
 def rwkv6_layer(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor, last: bool) -> Tensor:
     """One layer of RWKV 6."""
     tape = graph.tape
@@ -75,16 +92,7 @@ def rwkv6_layer(graph: Graph, states: States, layer: LayerAnatomy, x: Tensor, la
     y = tape.over_weight(y)
     y = tape.over(y, g)
     y = graph.mul(width, y)
-    middle = tape.op(graph.f32(width), view(y), view(x))
-    ffn_norm = graph.norm(middle, True, True, rms=False)
-    before = shift.before(ffn_norm)
-    tape.store(
-        tape.op(tape.fixed(F32 * 2 * width * states.sequences), view(normed), view(ffn_norm))
-    )
-    middle, ffn_norm, before = view(middle), view(ffn_norm), view(before)
-    if last:
-        middle, ffn_norm, before = graph.cut(middle, ffn_norm, before)
-    delta = tape.op(graph.f32(width), before, ffn_norm, in_place=True)
+    middle, ffn_norm, delta = _between(graph, shift, normed, y, x, last)
 
     def lerp2() -> Tensor:
         part = tape.weigh(graph.f32(width), delta)
@@ -157,16 +165,7 @@ def rwkv7_layer(
     if g is not None:
         y = tape.over(y, g)
     y = graph.mul(width, y)
-    middle = tape.op(graph.f32(width), view(y), view(x))
-    ffn_norm = graph.norm(middle, True, True, rms=False)
-    before = shift.before(ffn_norm)
-    tape.store(
-        tape.op(tape.fixed(F32 * 2 * width * states.sequences), view(normed), view(ffn_norm))
-    )
-    middle, ffn_norm, before = view(middle), view(ffn_norm), view(before)
-    if last:
-        middle, ffn_norm, before = graph.cut(middle, ffn_norm, before)
-    delta = tape.op(graph.f32(width), before, ffn_norm, in_place=True)
+    middle, ffn_norm, delta = _between(graph, shift, normed, y, x, last)
     xk = tape.op(
         graph.f32(width),
         tape.weigh(graph.f32(width), delta, in_place=True),
