@@ -83,6 +83,8 @@ def _version() -> str:
 def _report(argv: list[str]) -> int:
     from core.command_line.reports import report, report_many
     from core.command_line.requests import BadRequestError
+    from core.machine import Backend
+    from core.plan.choice import CACHE_TYPES, Engine
 
     parser = _Parser(
         "report",
@@ -93,8 +95,7 @@ def _report(argv: list[str]) -> int:
     add("file", nargs="?", metavar="FILE", help="a GGUF file; any shard stands for all")
     add("--context", metavar="N", help="tokens reserved (16384, or the trained context if smaller)")
     add("--depth", metavar="N", help="tokens in the cache for the speed figures (the context)")
-    types = "f32 f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl"
-    add("--cache-k", metavar="TYPE", help=f"{types} (f16)")
+    add("--cache-k", metavar="TYPE", help=f"{' '.join(CACHE_TYPES)} (f16)")
     add("--cache-v", metavar="TYPE", help="the same (f16)")
     add("--flash-attention", metavar="on|off|auto", help="(auto)")
     add("--ubatch", metavar="N", help="tokens in one pass of the prompt (512)")
@@ -102,15 +103,14 @@ def _report(argv: list[str]) -> int:
     add("--slots", metavar="N", help="requests at the same time (the engine's own)")
     add("--unified-cache", action=argparse.BooleanOptionalAction, help="slots share one cache")
     add("--swa-full", action="store_true", default=None, help="whole cache for window layers")
-    engines = "llama-server, llama-cli, ollama, lm-studio, ik-llama, vllm"
-    add("--engine", metavar="NAME", help=f"{engines} (llama-server)")
+    add("--engine", metavar="NAME", help=f"{', '.join(Engine)} (llama-server)")
     add("--requantize", metavar="FTYPE", help="as if quantized to it (Q4_K_M, IQ4_XS, ...)")
     add("--machine", metavar="ID|this", help="a catalogue id, or this computer (this)")
     add("--bandwidth", metavar="GB/s", help="of the memory that decides")
     add("--memory", metavar="GB", help="its size; 24 GiB is understood as well")
     add("--gpu-layers", metavar="N|all", help="layers on the GPU, the output counted (all)")
     add("--cpu-moe", metavar="N", help="experts of so many first layers stay in RAM (0)")
-    add("--backend", metavar="NAME", help="cpu, cuda, metal, vulkan, rocm, sycl")
+    add("--backend", metavar="NAME", help=", ".join(Backend))
     add("--json", action="store_true", help="print one JSON object")
     add(
         "--requests", metavar="FILE|-", help="answer one JSON object a line, '-' for standard input"

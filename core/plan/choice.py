@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
+from core.model.cache_size import BLOCKS
+
 
 class Engine(StrEnum):
     LLAMA_SERVER = "llama-server"
@@ -22,7 +24,7 @@ class FlashAttention(StrEnum):
     AUTO = "auto"
 
 
-CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
+CACHE_TYPES = tuple(BLOCKS)
 GpuLayers: TypeAlias = int | Literal["all"]
 
 
