@@ -32,7 +32,8 @@ _EVERYWHERE = ("rope_freqs", "rope_factors_")
 # The token embedding is loaded as the output as well, though its graph has none.
 _LOADED_TWICE = frozenset(("gemma-embedding",))
 ROW_PADDING = 512  # elements; ggml-cuda.cu, MATRIX_ROW_PADDING
-HOST_ALIGNMENT = 32
+HOST_ALIGNMENT = 32  # bytes; ggml-impl.h, TENSOR_ALIGNMENT
+_CUDA_ALIGNMENT = 128  # bytes; ggml-cuda.cu, ggml_backend_cuda_buffer_type_get_alignment
 _UNPACKED = frozenset(("F32", "F16", "BF16", "F64", "I8", "I16", "I32", "I64"))
 _CUDA_LIKE = frozenset((Backend.CUDA.value, Backend.ROCM.value, Backend.SYCL.value))
 
@@ -44,7 +45,7 @@ def is_cuda_like(backend: str) -> bool:
 
 def alignment(backend: str) -> int:
     """Bytes that a device's buffers are aligned to."""
-    return 128 if is_cuda_like(backend) else HOST_ALIGNMENT
+    return _CUDA_ALIGNMENT if is_cuda_like(backend) else HOST_ALIGNMENT
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
     sums: dict[str, list[int]] = {name: [0, 0] for name in ("first", "output")}
     everywhere = [0, 0]
     inputs = tied = projector = not_loaded = 0
-    align = 128 if cuda else HOST_ALIGNMENT
+    align = _CUDA_ALIGNMENT if cuda else HOST_ALIGNMENT
     lfm2 = model.architecture.startswith("lfm2")
     rows = zip(
         model.file.tensors,
@@ -281,8 +282,8 @@ def cache_padding(
         v_width = group.v_width if flash else group.v_width_padded
         k_bytes = size.k_bytes // len(group.layers)
         v_bytes = size.v_bytes // len(group.layers)
-        k_pad = _pad(k_bytes + _row_padding(type_k.upper(), (group.k_width,)), 128) - k_bytes
-        v_pad = _pad(v_bytes + _row_padding(type_v.upper(), (v_width,)), 128) - v_bytes
+        k_pad = _behind(k_bytes, type_k, group.k_width)
+        v_pad = _behind(v_bytes, type_v, v_width)
         if k_pad or v_pad:
             for layer in group.layers:
                 device = placement.layers[layer]
@@ -290,6 +291,11 @@ def cache_padding(
                     k_sizes[device] += k_pad
                     v_sizes[device] += v_pad
     return k_sizes, v_sizes
+
+
+def _behind(size: int, cache_type: str, width: int) -> int:
+    whole = size + _row_padding(cache_type.upper(), (width,))
+    return _pad(whole, _CUDA_ALIGNMENT) - size
 
 
 def weights_by_device(table: WeightTable, placement: Placement) -> list[int]:
