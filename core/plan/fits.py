@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from core.machine.machine import Machine
 from core.model.cache_size import PADDING
 from core.model.model import Model
-from core.plan.budget import Budget, budget
+from core.plan.budget import budget
 from core.plan.choice import Choice
 from core.plan.engines import RULES
-from core.plan.plan import Verdict
+from core.plan.plan import MemoryPlan, Settings, Verdict
 from core.plan.verdict import margin
-from core.problems import Severity
+from core.problems import Problem, Severity
 
 # The cache types that are worth comparing: none, one and two halvings.
 PAIRS = (("f16", "f16"), ("q8_0", "q8_0"), ("q4_0", "q4_0"))
@@ -23,6 +23,17 @@ UNTRAINED = 2**20
 
 T = TypeVar("T")
 Turns: TypeAlias = Generator[None, None, T]
+
+
+class Tried(Protocol):
+    """What a trial must tell: a budget or a plan."""
+
+    @property
+    def settings(self) -> Settings: ...
+    @property
+    def memory(self) -> MemoryPlan: ...
+    @property
+    def problems(self) -> tuple[Problem, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,27 +81,32 @@ def largest_contexts(
 
 
 def search_context(
-    model: Model, machine: Machine, choice: Choice, cache_k: str, cache_v: str
+    model: Model,
+    machine: Machine,
+    choice: Choice,
+    cache_k: str,
+    cache_v: str,
+    attempt: Callable[[Model, Machine, Choice], Tried] = budget,
 ) -> Turns[LargestContext | None]:
-    """The search for one pair of types. Yields before each budget, so that a window can go on;
-    None where no context decides."""
+    """The search for one pair of types. Yields before each ``attempt``, so that a window can go
+    on; None where no context decides."""
     if not model.cache.known or not model.cache.groups:
         return None
     yield
     trial = replace(choice, context=None, depth=None, cache_k=cache_k, cache_v=cache_v)
-    settings = budget(model, machine, trial).settings
+    settings = attempt(model, machine, trial).settings
     per_request = RULES[choice.engine].per_request
     parts = 1 if per_request or settings.unified_cache else settings.slots
     trained = model.shape.context_length
     limit = (trained or UNTRAINED) * parts
     step = PADDING * parts
 
-    made: dict[int, Budget] = {}
+    made: dict[int, Tried] = {}
 
-    def of(count: int) -> Budget:
+    def of(count: int) -> Tried:
         if count not in made:
             context = min(count * step, limit)
-            made[count] = budget(model, machine, replace(trial, context=context))
+            made[count] = attempt(model, machine, replace(trial, context=context))
         return made[count]
 
     yield
@@ -110,7 +126,7 @@ def search_context(
     )
 
 
-def _trial(made: Budget, *verdicts: Verdict) -> tuple[bool, int]:
+def _trial(made: Tried, *verdicts: Verdict) -> tuple[bool, int]:
     """Whether the verdict is one of these and the engine would start, and the bytes to spare (or
     lacking) on the device that has least, which only help to guess."""
     kept = Verdict.TIGHT not in verdicts

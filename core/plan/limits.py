@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.machine.machine import Backend, DeviceKind
 from core.plan.choice import Engine
 from core.plan.engines import RULES
+from core.plan.growth import PROMPT_CACHE
 from core.plan.placement import Placement
 from core.plan.plan import DevicePlan, MemoryPlan, PartKind, Settings, Verdict
 from core.problems import Problem, Severity
@@ -81,13 +82,14 @@ def _lent(plan: DevicePlan) -> Problem | None:
 
 
 def _growth(plan: DevicePlan, settings: Settings) -> Problem | None:
-    """Prompts and checkpoints that the engine keeps may take more RAM than is left, or half of it
-    (other programs grow as well)."""
+    """Prompts and checkpoints that the engine keeps may take more RAM than is left. Half of the
+    computer's RAM for prompts is worth a word as well: other programs grow too."""
     free, capacity = plan.free.value, plan.device.memory.value
     bound = sum(each.bytes.value or 0 for each in plan.growth)
     if not bound or free is None or capacity is None or free < 0:
         return None
-    if bound <= free and 2 * bound < capacity:
+    prompts = sum(each.bytes.value or 0 for each in plan.growth if each.name == PROMPT_CACHE)
+    if bound <= free and 2 * prompts < capacity:
         return None
     rules = RULES[Engine(settings.engine)]
     names = " and ".join(each.name for each in plan.growth)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from core.plan.plan import Plan
 from gui.document import Document
 from gui.panels.plan.fixes import FixRow
+from gui.panels.plan.largest import LargestRow
 from gui.panels.plan.machine_picker import MachinePicker
 from gui.panels.plan.memory import MemorySection
 from gui.panels.plan.speed import SpeedSection
@@ -34,6 +35,7 @@ class PlanPanel(QWidget):
         self.machine.measure_asked.connect(self.measure_asked)
         self.memory = MemorySection()
         self.fixes = FixRow(document)
+        self.largest = LargestRow(document)
         self.what_if = WhatIfSection(document)
         self.speed = SpeedSection()
         self.speed.measure_asked.connect(self.measure_asked)
@@ -51,6 +53,7 @@ class PlanPanel(QWidget):
         column.addWidget(_rule())
         column.addWidget(self.memory)
         column.addWidget(self.fixes)
+        column.addWidget(self.largest)
         column.addWidget(_rule())
         column.addLayout(head)
         column.addWidget(self.what_if)
@@ -69,6 +72,7 @@ class PlanPanel(QWidget):
         units = self._document.units
         self.memory.show_plan(plan, units)
         self.fixes.show_plan(plan)
+        self.largest.show_plan(plan)
         self.what_if.show_plan(plan)
         measurable = plan.machine is self._document.this_computer
         self.speed.show_plan(plan, self._whole_context(plan), units, measurable=measurable)

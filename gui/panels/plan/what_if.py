@@ -43,6 +43,9 @@ _CONTROLS = {
     "needs-imatrix": "quantization",
     "row-fallback": "quantization",
     "no-gpu": "layers",
+    "shared-memory": "layers",
+    "lent-memory": "layers",
+    "reserved-share": "layers",
 }
 
 
