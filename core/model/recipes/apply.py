@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -72,12 +73,22 @@ def _of(model: Model) -> _Made:
 
 
 def _sizes(model: Model, subject: Subject, imatrix: bool) -> Iterator[RecipeSize]:
+    tensors = model.file.tensors
+    kept = zip(subject.kept, (tensor.shape for tensor in tensors), strict=True)
+    always = _sum(Counter((name, shape) for name, shape in kept if name is not None))
+    rows = [(row.index, tensors[row.index].shape) for row in subject.rows]
     for ftype in RECIPES:
         try:
             selection = choose_types(subject, ftype, imatrix)
         except RefusedError:
             continue
-        yield RecipeSize(ftype, sum(_bytes(model, selection)), bool(selection.imatrix_types))
+        changed = _sum(Counter((selection.types[index], shape) for index, shape in rows))
+        yield RecipeSize(ftype, always + changed, bool(selection.imatrix_types))
+
+
+def _sum(alike: Counter[tuple[str, tuple[int, ...]]]) -> int:
+    """Bytes of so many tensors of each type and shape: few kinds, many tensors."""
+    return sum(n * BY_NAME[name].tensor_bytes(shape) for (name, shape), n in alike.items())
 
 
 def _requantize(model: Model, subject: Subject, ftype: str, imatrix: bool) -> Weights | Problem:

@@ -220,6 +220,8 @@ _FALLBACK = {
     "Q6_K": "Q8_0",
 }
 
+_MOST_BLOCKS = 512  # LLAMA_MAX_LAYERS (llama-hparams.h)
+
 # These cannot be made without knowing which weights matter.
 _IMATRIX_TYPES = frozenset({"IQ1_S", "IQ1_M", "IQ2_XXS", "IQ2_XS", "IQ2_S", "IQ3_XXS"})
 
@@ -248,6 +250,11 @@ def choose_types(subject: Subject, recipe: str, imatrix: bool = False) -> Select
         raise RefusedError(
             f"the header lacks {subject.architecture or '(architecture)'}.block_count, without"
             " which llama-quantize does not open a model"
+        )
+    if subject.blocks > _MOST_BLOCKS:
+        raise RefusedError(
+            f"the header says {subject.blocks:,} layers, and llama-quantize opens no model with"
+            f" more than {_MOST_BLOCKS}"
         )
     if subject.not_convertible is not None:
         raise RefusedError(

@@ -260,3 +260,33 @@ def test_a_damaged_header_is_answered_without_an_exception(tmp_path: Path) -> No
             made = requantize(model, ftype)
             if isinstance(made, Weights):
                 assert made.bytes == sum(made.tensor_bytes)
+
+
+def test_fifty_thousand_tensors_are_sized_in_every_recipe_at_once(tmp_path: Path) -> None:
+    keys: dict[str, Plain] = {"general.architecture": "llama", "llama.block_count": u32(100)}
+    specs = [
+        TensorSpec(f"blk.{n % 100}.{name}.{n}.weight", "F16", shape)
+        for n in range(12_500)
+        for name, shape in (
+            ("ffn_up", (256, 4)),
+            ("ffn_norm", (256,)),
+            ("extra", (96, 4)),
+            ("attn_q", (512, 2)),
+        )
+    ]
+    model = _model(tmp_path / "many.gguf", keys, specs)
+    began = process_time()
+    sizes = recipe_sizes(model)
+    assert process_time() - began < 4
+    for size in sizes[:: len(sizes) // 4]:
+        assert size.bytes == _weights(model, size.ftype).bytes
+
+
+def test_more_layers_than_llama_cpp_opens_make_no_recipe(tmp_path: Path) -> None:
+    for blocks in (512, 513):
+        keys: dict[str, Plain] = {"general.architecture": "llama", "llama.block_count": u32(blocks)}
+        specs = [TensorSpec("blk.0.attn_q.weight", "F16", (256, 4))]
+        model = _model(tmp_path / "deep.gguf", keys, specs)
+        made = requantize(model, "Q4_K_M")
+        assert isinstance(made, Problem) is (blocks > 512)
+        assert bool(recipe_sizes(model)) is (blocks <= 512)
