@@ -11,6 +11,7 @@ from core.plan.plan import DevicePlan, Part, PartKind, Plan, Verdict
 from core.units import UnitSystem, format_bytes
 
 MIB = 2**20
+_STRANGE = ("shard-mismatch", "shard-tensors")  # what core.gguf says of such a set
 
 # What should stay free: llama.cpp's own margin for CUDA devices, and twice that where drivers
 # were seen to refuse loads below it (lmstudio-ai/lmstudio-bug-tracker#2133); elsewhere a
@@ -46,9 +47,11 @@ def judge_device(model: Model, device: Device, parts: Sequence[Part], free: int 
 
 
 def lacks_tensors(model: Model) -> bool:
-    """Whether a shard or the end of a header is missing, so that every total is a lower bound."""
+    """Whether tensors are missing, with a shard or the end of a header, so that every total is a
+    lower bound; or whether a shard is another model's, which comes to the same."""
     file = model.file
-    return bool(file.missing) or any(header.data_offset is None for header in file.headers)
+    cut = any(header.data_offset is None for header in file.headers)
+    return bool(file.missing) or cut or any(p.code in _STRANGE for p in file.problems)
 
 
 def judge(

@@ -17,7 +17,7 @@ from core.model.model import Model
 from core.plan import resolve
 from core.plan.choice import CACHE_TYPES, Choice
 from core.plan.plan import PartKind, Plan, Verdict
-from tests.support.gguf_files import TensorSpec, header_bytes, u32, write
+from tests.support.gguf_files import Plain, TensorSpec, header_bytes, u32, write
 from tests.support.heads import heads
 from tests.support.memory import as_read, file_of, variants
 
@@ -33,6 +33,13 @@ HOSTILE: tuple[Value, ...] = (
     -1,
     "text",
 )
+SMALL: dict[str, Plain] = {
+    "general.architecture": "llama",
+    "llama.block_count": u32(1),
+    "llama.embedding_length": u32(64),
+    "llama.vocab_size": u32(8),
+    "llama.attention.head_count": u32(1),
+}
 
 
 def read(tmp_path: Path, name: str) -> Model:
@@ -160,25 +167,19 @@ def test_heads_of_no_width_end_at_once_with_a_cache_that_would_be_rotated(tmp_pa
 
 
 def test_a_model_that_lacks_a_shard_or_the_end_of_its_header_never_fits(tmp_path: Path) -> None:
-    keys = {
-        "general.architecture": "llama",
-        "llama.block_count": u32(1),
-        "llama.embedding_length": u32(64),
-        "llama.attention.head_count": u32(1),
-    }
     tensors = [
         TensorSpec("token_embd.weight", "F16", (64, 8)),
         *(TensorSpec(f"blk.0.attn_{x}.weight", "F16", (64, 64)) for x in "qkv"),
         TensorSpec("output.weight", "F16", (64, 8)),
     ]
-    whole = write(tmp_path / "whole.gguf", keys, tensors)
+    whole = write(tmp_path / "whole.gguf", SMALL, tensors)
     shard = write(
         tmp_path / "shard-00001-of-00002.gguf",
-        {**keys, "split.no": u32(0), "split.count": u32(2), "split.tensors.count": u32(9)},
+        {**SMALL, "split.no": u32(0), "split.count": u32(2), "split.tensors.count": u32(9)},
         tensors,
     )
     cut = tmp_path / "cut.gguf"
-    cut.write_bytes(header_bytes(keys, tensors)[:-50])
+    cut.write_bytes(header_bytes(SMALL, tensors)[:-50])
     for machine in MACHINES:
         assert resolve(model_from(open_file(whole)), machine, Choice()).memory.devices[
             0
@@ -226,3 +227,20 @@ def test_thousands_of_layers_in_any_order_are_planned_at_once(distinct: int) -> 
     assert plan.memory.cache.known
     assert plan.memory.compute.value is None  # no engine loads so many
     check_sums(plan)
+
+
+def test_a_set_with_a_shard_of_another_model_or_too_few_tensors_never_fits(tmp_path: Path) -> None:
+    for name, numbers in (("another", (0, 2, 0)), ("fewer", (0, 1, 2))):
+        for place, number in enumerate(numbers, 1):
+            split = {"split.no": u32(number), "split.count": u32(3), "split.tensors.count": u32(9)}
+            write(
+                tmp_path / f"{name}-0000{place}-of-00003.gguf",
+                {**SMALL, **split},
+                [TensorSpec(f"blk.0.attn_{'qkv'[number]}.weight", "F16", (64, 64))],
+            )
+        for place in (1, 2, 3):
+            file = open_file(tmp_path / f"{name}-0000{place}-of-00003.gguf")
+            assert not file.missing
+            plan = resolve(model_from(file), MACHINES[0], Choice())
+            assert plan.verdict is Verdict.UNKNOWN
+            assert "lower bound" in plan.reason
