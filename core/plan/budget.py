@@ -38,7 +38,7 @@ def budget(model: Model, machine: Machine, choice: Choice) -> Budget:
     placement = place(model, machine, settings)
     table = weight_table(model, weights, is_cuda_like(settings.backend))
     plan, _, reason = memory(model, table, placement, settings)
-    limits = problems_of(placement, settings, plan)
+    limits = problems_of(placement, settings, plan, mixture=model.shape.experts > 0)
     return Budget(settings, weights, table, placement, plan, reason, (*problems, *more, *limits))
 
 

@@ -16,15 +16,16 @@ _PCIE = 31.5e9
 
 
 def problems_of(
-    placement: Placement, settings: Settings, memory: MemoryPlan
+    placement: Placement, settings: Settings, memory: MemoryPlan, *, mixture: bool
 ) -> tuple[Problem, ...]:
-    """Limits that this budget meets, and what happens there."""
+    """Limits that this budget meets, and what happens there. Of a ``mixture`` of experts a token
+    reads a part only."""
     found = []
     working = {*placement.layers, placement.output}
     for number, plan in enumerate(memory.devices):
         gpu = plan.device.kind is DeviceKind.GPU
         if gpu and number in working:
-            found += [_share(plan, settings), _spill(plan), _lent(plan)]
+            found += [_share(plan, settings), _spill(plan, mixture), _lent(plan)]
         found.append(_growth(plan, settings))
     return tuple(problem for problem in found if problem is not None)
 
@@ -47,17 +48,20 @@ def _share(plan: DevicePlan, settings: Settings) -> Problem | None:
     )
 
 
-def _spill(plan: DevicePlan) -> Problem | None:
+def _spill(plan: DevicePlan, mixture: bool) -> Problem | None:
     """What Windows does where Linux fails: it moves what is too much out of a graphics card."""
     free = plan.free.value
     if plan.verdict is not Verdict.DOES_NOT_FIT or plan.device.unified or free is None:
         return None
-    milliseconds = 1000 * -free / _PCIE
+    cost = (
+        f"each GiB of it that a token reads costs {1000 * 2**30 / _PCIE:.0f} ms or more"
+        if mixture
+        else f"that costs at least {1000 * -free / _PCIE:,.0f} ms a token"
+    )
     return Problem(
         "shared-memory",
         f"Linux refuses to load what {plan.device.name} cannot hold; Windows moves it into shared "
-        "memory without a word, and where every token reads it that costs at least "
-        f"{milliseconds:,.0f} ms a token over PCIe 4.0 x16.",
+        f"memory without a word, and {cost} over PCIe 4.0 x16.",
         Severity.NOTE,
         "A choice that fits is faster than one that spills.",
     )

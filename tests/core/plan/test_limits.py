@@ -44,6 +44,13 @@ def test_half_a_gigabyte_too_much_is_16_ms_a_token_where_a_driver_spills(llama: 
     assert "Windows" in problem.message
 
 
+def test_a_spill_of_a_mixture_is_told_by_what_a_token_reads_of_it() -> None:
+    plan = plan_of(specimen("DeepSeek-V3.1"), custom(24 * GIB))
+    (problem,) = [p for p in plan.problems if p.code == "shared-memory"]
+    # 2^30 / 31.5 GB/s = 34.1 ms.
+    assert "each GiB of it that a token reads costs 34 ms or more" in problem.message
+
+
 def test_nothing_spills_where_it_fits_or_from_ram(llama: Model) -> None:
     assert plan_of(llama, custom(24 * GIB)).problems == ()
     ram = plan_of(llama, custom(4 * GIB, gpu=False))
