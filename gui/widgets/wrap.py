@@ -8,6 +8,7 @@ from typing import TypeAlias
 from PySide6.QtCore import QEvent, QRect, QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
+from shiboken6 import isValid
 
 # A child with its place: it may be hidden long before the layout hears of it.
 Places: TypeAlias = list[tuple[QWidget, QRect]]
@@ -68,7 +69,10 @@ class Wrap(QWidget):
         self._place()
 
     def event(self, event: QEvent) -> bool:
-        """A child wants another size, or was shown or hidden."""
+        """A child wants another size, was shown or hidden, or is no child any more."""
+        if event.type() is QEvent.Type.ChildRemoved:
+            self._cells = [c for c in self._cells if isValid(c) and c.parentWidget() is self]
+            self._known = {}
         if event.type() is QEvent.Type.LayoutRequest:
             self._changed()
             return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAccessible, QColor, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
@@ -257,6 +257,24 @@ def test_cells_that_come_and_go_between_two_widths_never_lose_their_places(qtbot
     wrap.resize(300, 50)
     QApplication.processEvents()
     assert cells[1].geometry().right() == cells[1].width() - 1
+
+
+def test_a_cell_that_was_deleted_or_taken_away_is_forgotten(qtbot: QtBot) -> None:
+    wrap = Wrap()
+    a, b, c = wrapped(qtbot, wrap, ["aaa", "bbb", "ccc"], 600)
+    before = b.x(), c.x()
+    a.deleteLater()
+    QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+    for width in (300, 600):
+        wrap.resize(width, 50)
+    QApplication.processEvents()
+    assert (b.x(), c.x()) == (0, before[1] - before[0])
+    b.setParent(None)
+    qtbot.addWidget(b)
+    QApplication.processEvents()
+    assert c.x() == 0
+    wrap.set_cells([QLabel("ddd")])
+    assert c.isHidden()
 
 
 def test_the_last_cell_can_stand_at_the_right_edge(qtbot: QtBot) -> None:
