@@ -286,6 +286,20 @@ def test_weights_are_listed_once_while_a_slider_leaves_them_alone(
     assert len(asked) == 3
 
 
+@pytest.mark.parametrize("count", [1, 30, 31, 4096])
+def test_very_many_types_take_few_rows_that_add_up(count: int) -> None:
+    specs = [Spec(f"t{n}", (64,), 100_000 + n, unknown_bytes=64 + n) for n in range(count)]
+    model = model_of(specs)
+    rows = facts.by_format(model, model.weights)
+    assert len(rows) == min(count, 30)
+    assert sum(row.bytes.value or 0 for row in rows) == sum(64 + n for n in range(count))
+    assert sum(row.tensors.value or 0 for row in rows) == count
+    assert sum(row.share for row in rows) == pytest.approx(1)
+    assert (rows[-1].name == f"{count - 29:,} others") is (count > 30)
+    if count <= 30:
+        assert [row.name for row in rows][0] == f"unknown {100_000 + count - 1}"
+
+
 def test_the_quantization_slider_moves_formats_roles_and_reads(qtbot: QtBot) -> None:
     panel = shown(qtbot, qwen())
     panel._document.set_units(UnitSystem.GB)

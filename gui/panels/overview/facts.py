@@ -128,6 +128,9 @@ def weights_source(model: Model, weights: Weights) -> Source:
     return Source(Rank.DERIVED, f"llama-quantize's recipe {weights.label} on this tensor table")
 
 
+_MOST_FORMATS = 30  # real files have up to ten; a row costs widgets
+
+
 @dataclass(frozen=True, slots=True)
 class FormatRow:
     """All tensors of one type: share of all bytes, bytes, bits per weight, number of tensors."""
@@ -140,12 +143,15 @@ class FormatRow:
 
 
 def by_format(model: Model, weights: Weights) -> list[FormatRow]:
-    """Formats, the heaviest first."""
+    """Formats, the heaviest first; a file that names very many has the lightest in one row."""
     source = weights_source(model, weights)
-    return [
-        _format_row(share, weights, source)
-        for share in sorted(weights.formats, key=lambda f: (-f.bytes, f.type_name))
-    ]
+    shares = sorted(weights.formats, key=lambda f: (-f.bytes, f.type_name))
+    rest = shares[_MOST_FORMATS - 1 :]
+    if len(rest) > 1:
+        sums = (sum(s.tensors for s in rest), sum(s.parameters for s in rest))
+        others = FormatShare(f"{len(rest):,} others", *sums, sum(s.bytes for s in rest))
+        shares = [*shares[: _MOST_FORMATS - 1], others]
+    return [_format_row(share, weights, source) for share in shares]
 
 
 @dataclass(frozen=True, slots=True)
