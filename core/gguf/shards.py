@@ -19,6 +19,7 @@ from core.problems import Problem, Severity
 # llama.cpp names shards so (llama_split_path), counting from 1; split.no inside counts from 0.
 _NAME = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.gguf)", re.I)
 MAX_SHARDS = 10_000
+_MOST_REMARKS = 8  # about single shards
 
 
 def open_file(
@@ -140,12 +141,15 @@ def _name_notes(header: Header, name: re.Match[str] | None, count: int) -> list[
 
 def _disagreements(headers: list[Header], count: int, stem: str) -> list[Problem]:
     """Shards that belong to another set, and a set that lacks tensors."""
-    problems = []
+    problems: list[Problem] = []
+    others = 0
     for header in headers:
         name = _NAME.fullmatch(header.path.name)
         number = int(name["number"]) - 1 if name else None
         inside = (_integer(header, "split.no"), _integer(header, "split.count"))
-        if inside != (number, count):
+        if inside != (number, count) and len(problems) == _MOST_REMARKS:
+            others += 1
+        elif inside != (number, count):
             problems.append(
                 Problem(
                     "shard-mismatch",
@@ -157,6 +161,9 @@ def _disagreements(headers: list[Header], count: int, stem: str) -> list[Problem
                     where=display(str(header.path)),
                 )
             )
+    if others:
+        words = f"{others:,} more shards of {display(stem)} disagree with their names as well."
+        problems.append(Problem("shard-mismatch", words, Severity.WARNING))
     stated = _integer(headers[0], "split.tensors.count")
     found = sum(len(header.tensors) for header in headers)
     if stated is not None and len(headers) == count and found != stated:

@@ -24,6 +24,8 @@ from core.gguf.types import (
 )
 from core.problems import Problem, Severity
 
+_MOST_REMARKS = 8  # about types
+
 # A tensor as the table has it: name, shape, type id, offset.
 Row: TypeAlias = tuple[str, tuple[int, ...], int, int]
 
@@ -53,12 +55,14 @@ def size_tensors(
         for row in rows:
             if row[2] in found_by_type and 0 not in row[1]:
                 found_by_type[row[2]].append(row)
+        remarks: list[Problem] = []
         for type_id, found in found_by_type.items():
             if found:
-                layouts[type_id], remarks = _decide(found, spans, rest, alignment)
-                problems += remarks
+                layouts[type_id], more = _decide(found, spans, rest, alignment)
+                remarks += more
             if layouts[type_id] is None:
                 offsets[type_id] = _by_offsets(found, spans, rest)
+        problems += _first_of(remarks)
 
     tensors = []
     facts: dict[tuple[int, tuple[int, ...]], tuple[str, int, int]] = {}  # few shapes, many rows
@@ -74,6 +78,20 @@ def size_tensors(
             size = offsets[type_id][offset]
         tensors.append(Tensor(name, shape, type_id, type_name, offset, size, parameters))
     return tuple(tensors), problems
+
+
+def _first_of(remarks: list[Problem]) -> list[Problem]:
+    """A damaged table can name thousands of types."""
+    if len(remarks) <= _MOST_REMARKS + 1:
+        return remarks
+    rest = len(remarks) - _MOST_REMARKS
+    more = Problem(
+        "more-types",
+        f"{rest:,} more types are odd in such a way; their sizes are taken from the offsets, too.",
+        Severity.WARNING,
+        advice="So many different types are a sign of a damaged tensor table.",
+    )
+    return [*remarks[:_MOST_REMARKS], more]
 
 
 def _proven(rows: Sequence[Row], alignment: int, data_bytes: int | None) -> bool:

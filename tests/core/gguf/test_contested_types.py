@@ -196,3 +196,15 @@ def test_repacked_types_of_2024_are_sized_and_said_to_be_removed(tmp_path: Path)
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     assert [(t.type_name, t.bytes) for t in header.tensors] == [("Q4_0_8_8", 144)] * 2
     assert "removed from llama.cpp" in header.problems[0].message
+
+
+@pytest.mark.parametrize("count", [1, 9, 10, 4096])
+def test_thousands_of_unknown_types_take_few_sentences(tmp_path: Path, count: int) -> None:
+    tensors = [TensorSpec(f"t{i}", 100_000 + i, (64,), stored=64) for i in range(count)]
+    header = read_header(write(tmp_path / "a.gguf", {}, tensors))
+    assert sum(t.bytes for t in header.tensors) == 64 * count
+    codes = [p.code for p in header.problems]
+    expected = ["unknown-type"] * min(count, 9 if count == 9 else 8)
+    assert codes == expected + ["more-types"] * (count > 9)
+    if count > 9:
+        assert header.problems[-1].message.startswith(f"{count - 8:,} more types")

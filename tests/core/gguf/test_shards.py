@@ -191,3 +191,12 @@ def test_cancelling_stops_between_shards(tmp_path: Path) -> None:
 
     with pytest.raises(Cancelled):
         open_file(paths[0], cancelled)
+
+
+def test_a_large_set_under_wrong_names_takes_few_sentences(tmp_path: Path) -> None:
+    paths = make_set(tmp_path, count=20)
+    for path in paths[1:]:
+        path.write_bytes(paths[0].read_bytes())
+    mismatches = [p for p in open_file(paths[0]).problems if p.code == "shard-mismatch"]
+    assert len(mismatches) == 9
+    assert "11 more shards" in mismatches[-1].message
