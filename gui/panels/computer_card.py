@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QGridLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.machine.machine import Device
 from core.provenance import Rank, Unit, format_value
@@ -12,6 +12,8 @@ from gui import theme
 from gui.document import LOOKING, Document
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.text import Style, Text
+
+_ONE_LINE = 90  # characters; a narrower card takes two lines for a device
 
 
 class ComputerCard(QWidget):
@@ -31,13 +33,15 @@ class ComputerCard(QWidget):
         self._grid.setVerticalSpacing(2)
         self._grid.setColumnStretch(4, 1)
         self._rows: list[_Row] = []
+        self._narrow = False
         self._problems = Text(style=Style.MUTED, wrap=True)
-        top = QHBoxLayout()
-        top.addLayout(self._grid, 1)
-        top.addWidget(self.measure_button, 0, Qt.AlignmentFlag.AlignTop)
+        self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._top.addLayout(self._grid, 1)
+        corner = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
+        self._top.addWidget(self.measure_button, 0, corner)
         column = QVBoxLayout(self)
         column.addWidget(self._looking)
-        column.addLayout(top)
+        column.addLayout(self._top)
         column.addWidget(self._problems)
         document.machine_changed.connect(self._show)
         document.units_changed.connect(self._show)
@@ -52,6 +56,23 @@ class ComputerCard(QWidget):
         painter.setBrush(QColor(c.base))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrow card has the figures of a device below its name."""
+        super().resizeEvent(event)
+        narrow = self.width() < _ONE_LINE * self.fontMetrics().averageCharWidth()
+        if narrow != self._narrow:
+            self._narrow = narrow
+            way = QBoxLayout.Direction
+            self._top.setDirection(way.TopToBottom if narrow else way.LeftToRight)
+            for line, row in enumerate(self._rows):
+                row.place(self._grid, line, narrow=narrow)
+
+    def minimumSizeHint(self) -> QSize:
+        """As wide as it is when it is narrow."""
+        widest = max((row.narrowest() for row in self._rows), default=0)
+        margins = self.contentsMargins().left() + self.contentsMargins().right()
+        return QSize(widest + margins, super().minimumSizeHint().height())
+
     def _show(self) -> None:
         found = self._document.this_computer
         machine = found or LOOKING
@@ -60,7 +81,8 @@ class ComputerCard(QWidget):
         while len(self._rows) > len(devices):
             self._rows.pop().remove(self._grid)
         while len(self._rows) < len(devices):
-            self._rows.append(_Row(self._grid, len(self._rows)))
+            self._rows.append(_Row())
+            self._rows[-1].place(self._grid, len(self._rows) - 1, narrow=self._narrow)
         for row, device in zip(self._rows, devices, strict=True):
             row.show(device, self._document)
         host = machine.host
@@ -77,14 +99,24 @@ class ComputerCard(QWidget):
 class _Row:
     """One device: name, memory, what others use of it, bandwidth."""
 
-    def __init__(self, grid: QGridLayout, line: int) -> None:
+    def __init__(self) -> None:
         self._name = Text(style=Style.STRONG)
         self._memory = FactLabel("Memory")
         self._used = FactLabel("In use")
         self._bandwidth = FactLabel("Bandwidth")
-        self._widgets = (self._name, self._memory, self._used, self._bandwidth)
-        for column, widget in enumerate(self._widgets):
-            grid.addWidget(widget, line, column)
+        self._figures = (self._memory, self._used, self._bandwidth)
+
+    def place(self, grid: QGridLayout, line: int, *, narrow: bool) -> None:
+        """Put it into the grid: on one line, or the figures below the name."""
+        grid.addWidget(self._name, 2 * line, 0, 1, 4 if narrow else 1)
+        for column, figure in enumerate(self._figures):
+            grid.addWidget(figure, 2 * line + narrow, column if narrow else column + 1)
+
+    def narrowest(self) -> int:
+        """Pixels that it takes in two lines."""
+        gap = 2 * self._name.fontMetrics().averageCharWidth()
+        figures = sum(figure.sizeHint().width() + gap for figure in self._figures)
+        return max(self._name.sizeHint().width(), figures)
 
     def show(self, device: Device, document: Document) -> None:
         """Show this device."""
@@ -101,6 +133,6 @@ class _Row:
 
     def remove(self, grid: QGridLayout) -> None:
         """Take the row off the screen."""
-        for widget in self._widgets:
+        for widget in (self._name, *self._figures):
             grid.removeWidget(widget)
             widget.deleteLater()

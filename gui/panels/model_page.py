@@ -5,7 +5,7 @@ Where the window is too narrow for two columns, the plan is the first tab.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, Qt
+from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QTabWidget, QVBoxLayout, QWidget
 
@@ -100,6 +100,10 @@ class ModelPage(QWidget):
         """Put the splitter back; nothing happens for an unknown state."""
         self._columns = QByteArray.fromBase64(state.encode("ascii", "replace"))
         self._place_columns()
+
+    def minimumSizeHint(self) -> QSize:
+        """One column: in less room than for two the plan is a tab."""
+        return QSize(self.tabs.minimumWidth(), super().minimumSizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Two columns where there is room for them."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette, QPen, QResizeEvent
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -29,6 +30,7 @@ from gui.workers.opening import Summary
 
 _WIDTH = 150  # characters of the system's font; a wider window leaves margins
 _CARD = 44  # characters that one card needs at least
+_ONE_LINE = 90  # characters; a narrower window has the first button below the first words
 
 
 class WelcomePanel(QScrollArea):
@@ -44,16 +46,10 @@ class WelcomePanel(QScrollArea):
         self.computer = ComputerCard(document)
         self.open_button = QPushButton("Open a GGUF file…")
         self.open_button.clicked.connect(self.open_asked)
-        self._recent = _Cards()
-        self._recent_title = Text("RECENT FILES", Style.HEADING)
-        self._specimens = _Cards()
-        self._specimens_title = Text(
-            "WELL-KNOWN MODELS, TO TRY IT WITHOUT A DOWNLOAD", Style.HEADING
-        )
+        self._recent = _Cards("RECENT FILES")
+        self._specimens = _Cards("WELL-KNOWN MODELS, TO TRY IT WITHOUT A DOWNLOAD")
         for cards in (self._recent, self._specimens):
             cards.chosen.connect(self.chosen)
-        self._recent_title.hide()
-        self._specimens_title.hide()
         page = QWidget()
         space = self.fontMetrics().height()
         page.setMaximumWidth(_WIDTH * self.fontMetrics().averageCharWidth())
@@ -64,13 +60,8 @@ class WelcomePanel(QScrollArea):
         column.addSpacing(space)
         column.addWidget(Text("THIS COMPUTER", Style.HEADING))
         column.addWidget(self.computer)
-        for title, cards in (
-            (self._recent_title, self._recent),
-            (self._specimens_title, self._specimens),
-        ):
-            column.addSpacing(space)
-            column.addWidget(title)
-            column.addWidget(cards)
+        column.addWidget(self._recent)
+        column.addWidget(self._specimens)
         column.addStretch(1)
         # The page stays in the middle of a wide window.
         middle = QWidget()
@@ -88,7 +79,6 @@ class WelcomePanel(QScrollArea):
     def set_recent(self, paths: Sequence[Path], missing: Collection[Path]) -> None:
         """Show the recent files; those that are not there any more cannot be chosen."""
         self._recent.set_paths(paths)
-        self._recent_title.setVisible(bool(paths))
         for card in self._recent.cards:
             gone = card.path in missing
             card.setEnabled(not gone)
@@ -98,7 +88,6 @@ class WelcomePanel(QScrollArea):
     def set_specimens(self, paths: Sequence[Path]) -> None:
         """Show the specimens, by file name until `set_summaries` says more."""
         self._specimens.set_paths(paths)
-        self._specimens_title.setVisible(bool(paths))
         self._say_more()
 
     def set_summaries(self, summaries: Sequence[Summary]) -> None:
@@ -121,17 +110,23 @@ class WelcomePanel(QScrollArea):
 
 
 class _Cards(QWidget):
-    """Cards in as many columns as there is room for."""
+    """A title over cards in as many columns as there is room for; hidden without a card."""
 
     chosen = Signal(Path)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.cards: list[FileCard] = []
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setSpacing(self.fontMetrics().height() // 2)
+        space = self.fontMetrics().height()
+        self._grid = QGridLayout()
+        self._grid.setSpacing(space // 2)
         self._columns = 1
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, space, 0, 0)
+        column.setSpacing(space // 2)
+        column.addWidget(Text(title, Style.HEADING, wrap=True))
+        column.addLayout(self._grid)
+        self.hide()
 
     def set_paths(self, paths: Sequence[Path]) -> None:
         """One card each, in this order."""
@@ -145,6 +140,7 @@ class _Cards(QWidget):
         for card in self.cards:
             card.clicked.connect(lambda _=False, path=card.path: self.chosen.emit(path))
         self._place()
+        self.setVisible(bool(paths))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """More or fewer columns."""
@@ -170,7 +166,7 @@ class _DropBox(QFrame):
         self._icon = QLabel()
         words = QVBoxLayout()
         words.setSpacing(2)
-        words.addWidget(Text("Weigh a model before you load it", Style.HEADLINE))
+        words.addWidget(Text("Weigh a model before you load it", Style.HEADLINE, wrap=True))
         words.addWidget(
             Text(
                 "Drop a GGUF file anywhere in this window to see what it needs in memory and how "
@@ -179,12 +175,12 @@ class _DropBox(QFrame):
                 wrap=True,
             )
         )
-        row = QHBoxLayout(self)
-        row.setContentsMargins(2 * space, 3 * space // 2, 2 * space, 3 * space // 2)
-        row.setSpacing(3 * space // 2)
-        row.addWidget(self._icon)
-        row.addLayout(words, 1)
-        row.addWidget(button)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(2 * space, 3 * space // 2, 2 * space, 3 * space // 2)
+        self._row.setSpacing(3 * space // 2)
+        self._row.addWidget(self._icon)
+        self._row.addLayout(words, 1)
+        self._row.addWidget(button)
         side = 3 * space
         self._icon.setPixmap(theme.icon("weighbridge", "").pixmap(QSize(side, side)))
         self._button = button
@@ -192,6 +188,20 @@ class _DropBox(QFrame):
             button.sizeHint().width() + 2 * space, button.sizeHint().height() + space // 2
         )
         self._dress()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """In a narrow window the button stands below the words."""
+        super().resizeEvent(event)
+        narrow = self.width() < _ONE_LINE * self.fontMetrics().averageCharWidth()
+        way = QBoxLayout.Direction
+        self._row.setDirection(way.TopToBottom if narrow else way.LeftToRight)
+        self._icon.setVisible(not narrow)
+
+    def minimumSizeHint(self) -> QSize:
+        """As wide as the button."""
+        margins = self._row.contentsMargins()
+        width = self._button.minimumWidth() + margins.left() + margins.right()
+        return QSize(width, super().minimumSizeHint().height())
 
     def changeEvent(self, event: QEvent) -> None:
         """The button follows the theme."""

@@ -4,8 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QLocale, QSignalBlocker, Signal
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QSizePolicy, QSpinBox, QWidget
+from PySide6.QtCore import QLocale, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QGridLayout,
+    QLabel,
+    QSizePolicy,
+    QSpinBox,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QWidget,
+)
 
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.stop_slider import SliderMark, StopSlider
@@ -29,7 +40,7 @@ class _Field(QWidget):
         name = label.replace("&", "")
         self.slider = StopSlider()
         self.slider.setAccessibleName(name)
-        self.slider.setMinimumWidth(10 * self.fontMetrics().averageCharWidth())
+        self.slider.setMinimumWidth(6 * self.fontMetrics().averageCharWidth())
         self.label = QLabel(label)
         self.label.setBuddy(self.slider)
         box.setAccessibleName(f"{name}, exact")
@@ -49,6 +60,27 @@ class _Field(QWidget):
     def narrowest_slider(self) -> int:
         """Pixels that the slider and the gap beside it take at least; the box may have the rest."""
         return self.slider.minimumWidth() + self._grid.horizontalSpacing()
+
+
+class _WordBox(QComboBox):
+    """A list of words of which too long a one ends in dots; the tooltip has all of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.currentTextChanged.connect(self.setToolTip)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """As the style draws it, but for the end of the text."""
+        painter = QStylePainter(self)
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        control, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
+        painter.drawComplexControl(control, option)
+        room = self.style().subControlRect(control, option, field, self).width() - 2
+        option.currentText = self.fontMetrics().elidedText(
+            option.currentText, Qt.TextElideMode.ElideRight, room
+        )
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 class SliderField(_Field):
@@ -131,7 +163,7 @@ class WordField(_Field):
     value_changed = Signal(int)
 
     def __init__(self, label: str, parent: QWidget | None = None) -> None:
-        self.box = QComboBox()
+        self.box = _WordBox()
         super().__init__(label, self.box, parent)
         self.box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.slider.chosen.connect(self._choose)

@@ -44,6 +44,7 @@ from gui.theme import LIGHT
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.live_text import LiveText
 from tests.support import plans
+from tests.support.cut import cut
 
 GIB = 2**30
 CARD = plans.machine(
@@ -532,21 +533,6 @@ def test_what_is_wrong_with_a_choice_is_said_below_its_control_with_advice(
 # The place it has.
 
 
-def clipped(panel: QWidget) -> list[str]:
-    """Widgets that need more room than they have, or stand outside their parent."""
-    found = []
-    for widget in panel.findChildren(QWidget):
-        if not widget.isVisibleTo(panel) or widget.parentWidget() is None:
-            continue
-        if not isinstance(widget, QLabel | QAbstractButton | QComboBox | QAbstractSpinBox):
-            continue
-        left = widget.mapTo(panel, widget.rect().topLeft()).x()
-        wanted = widget.minimumSizeHint().width()
-        if left < 0 or left + widget.width() > panel.width() or widget.width() < wanted:
-            found.append(f"{type(widget).__name__} {widget.accessibleName()} {widget.geometry()}")
-    return found
-
-
 @pytest.mark.parametrize("width", [420, 520, 720, 1100])
 @pytest.mark.parametrize("case", ["tight", "over", "unknown", "two"])
 def test_nothing_is_cut_at_any_width(
@@ -567,7 +553,7 @@ def test_nothing_is_cut_at_any_width(
     qtbot.waitUntil(lambda: panel.speed.plot.canvas is not None)
     qtbot.wait(200)
     assert panel.width() <= area.viewport().width()
-    assert clipped(panel) == []
+    assert cut(panel) == []
 
 
 def test_everything_that_takes_input_has_a_name_for_screen_readers(panel: PlanPanel) -> None:

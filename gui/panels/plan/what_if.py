@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -34,6 +34,7 @@ _CONTEXT_STEP = 256  # llama.cpp pads the context to a multiple of it
 _LAST_CONTEXT = 2**24
 _UNTRAINED = 131_072  # the end of the slider where the file does not say the trained length
 _MOST_SLOTS = 256
+_NARROWEST_BOX = 22  # characters
 # Which control a problem of the plan is about, by its code; any other is about the cache.
 _CONTROLS = {
     "beyond-training": "context",
@@ -123,6 +124,15 @@ class WhatIfSection(QWidget):
         super().resizeEvent(event)
         self._even_boxes()
 
+    def minimumSizeHint(self) -> QSize:
+        """With the boxes as narrow as they may become, not as wide as they are now."""
+        hint = super().minimumSizeHint()
+        box = self.quantization.box
+        spare = max(0, box.width() - _NARROWEST_BOX * self.fontMetrics().averageCharWidth())
+        return QSize(
+            max(hint.width() - spare, self._cache_row.minimumSizeHint().width()), hint.height()
+        )
+
     def _even_boxes(self) -> None:
         room = self.context.width() - self.context.narrowest_slider()
         width = min(self.quantization.box.sizeHint().width(), room)
@@ -184,7 +194,7 @@ class WhatIfSection(QWidget):
         grid.setVerticalSpacing(self.fontMetrics().height() // 3)
         grid.setHorizontalSpacing(2 * self.fontMetrics().averageCharWidth())
         grid.setColumnStretch(1, 1)
-        wrap = Wrap()
+        wrap = self._cache_row = Wrap()
         wrap.set_cells(
             [
                 _pair("&K", self.cache_k),
