@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NoReturn
 
-from core.command_line.output import complain, prepare, say
+from core.command_line.output import OutputError, complain, discard, prepare, say
 
 PROGRAM = "weighbridge"
 _LATER = ("compare", "measure", "calibration")
@@ -26,9 +24,12 @@ def main(argv: Sequence[str], open_window: OpenWindow) -> int:
     prepare()
     try:
         return _run(list(argv), open_window)
-    except BrokenPipeError:
-        # Whoever read the output has gone; nothing may be flushed into it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read the output has gone
+        discard()
+        return 1
+    except OutputError as error:
+        discard()
+        complain(f"{PROGRAM}: the output could not be written: {error}")
         return 1
     except KeyboardInterrupt:
         return 130

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from core.gguf import display
+
+
+class OutputError(Exception):
+    """Standard output takes no more; the one argument says why."""
 
 
 def prepare() -> None:
@@ -14,10 +19,24 @@ def prepare() -> None:
 
 
 def say(text: str) -> None:
-    """Text on standard output, at once: somebody may answer line by line."""
-    if sys.stdout is not None:
+    """Text on standard output, at once: somebody may answer line by line.
+
+    Raises BrokenPipeError where the reader has gone, OutputError where the disk is full.
+    """
+    if sys.stdout is None:
+        return
+    try:
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
         sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.strerror or str(error)) from None
+
+
+def discard() -> None:
+    """Let nothing that is left be written when the program ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def complain(sentence: str) -> None:

@@ -80,6 +80,8 @@ def report_many(source: str, defaults: Mapping[str, object]) -> int:
     Raises BadRequestError where the file of requests cannot be read.
     """
     try:
+        if source == "-" and sys.stdin is None:
+            raise BadRequestError("standard input is closed")
         if source == "-":
             return _answer_all(iter(sys.stdin.buffer.readline, b""), defaults)
         with Path(source).open("rb") as file:
