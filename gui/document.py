@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from time import monotonic
 from typing import Any, TypeAlias
+from weakref import proxy
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
@@ -225,7 +226,9 @@ class _Step(QUndoCommand):
     ) -> None:
         words = " and ".join(_WORDS.get(name, name.replace("_", " ")) for name in names)
         super().__init__(words or "reset")
-        self._document = document
+        # The document owns the stack that owns this: a reference back would leave the whole ring to
+        # the garbage collector, which takes it apart in an order that Qt does not survive.
+        self._document: Document = proxy(document)
         self._before = before
         self._after = after
         self._merge = merge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 
 import pytest
@@ -260,3 +261,14 @@ def test_a_plan_that_cannot_be_made_leaves_everything_as_it_was() -> None:
     assert document.model is model
     assert document.plan is plan
     assert document.undo_stack.count() == 1
+
+
+def test_a_document_with_steps_to_undo_is_freed_without_the_garbage_collector() -> None:
+    # Left to the collector, the ring of document, stack and steps ended the program.
+    document = Document(resolve=plans.resolve)
+    document.choose(context=65_536)
+    document.choose(cache_k="q8_0")
+    document.undo_stack.undo()
+    alive = weakref.ref(document)
+    del document
+    assert alive() is None
