@@ -141,7 +141,7 @@ def main_type(label: str) -> str:
 
 def mix_of(formats: Sequence[FormatShare], total: int, blocks: Sequence[WeightBlock]) -> str:
     """What is really inside, by bytes, and what one token reads most of where that stands out:
-    "70 % Q6_K, 19 % Q4_K, 10 % Q5_0; the head is 72 % of a token's reads"."""
+    "70 % Q6_K, 19 % Q4_K, 10 % Q5_0; the head is 72 % of the weights that a token reads"."""
     if not total:
         return ""
     largest = sorted(formats, key=lambda share: (-share.bytes, share.type_name))
@@ -150,7 +150,7 @@ def mix_of(formats: Sequence[FormatShare], total: int, blocks: Sequence[WeightBl
     reads = sum(block.read_bytes for block in blocks)
     head = sum(block.read_bytes for block in blocks if block.role is Role.HEAD)
     if reads and head / reads >= _WORTH_SAYING:
-        sentence += f"; the head is {format_share(head / reads)} of a token's reads"
+        sentence += f"; the head is {format_share(head / reads)} of the weights that a token reads"
     return sentence
 
 

@@ -92,6 +92,9 @@ def test_no_label_in_the_truth_is_called_a_lie() -> None:
 
 def test_the_mix_names_the_head_where_it_stands_out() -> None:
     found = model_from(memory.model("gemma3-270m").file)
-    assert found.mix == "73 % Q8_0, 18 % Q5_0, 5.4 % Q4_K; the head is 72 % of a token's reads"
+    assert (
+        found.mix
+        == "73 % Q8_0, 18 % Q5_0, 5.4 % Q4_K; the head is 72 % of the weights that a token reads"
+    )
     big = model_from(memory.model("command-a-111b").file)
     assert "head" not in big.mix

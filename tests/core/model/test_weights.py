@@ -284,7 +284,7 @@ def test_gemma_3_270m_reads_all_its_bytes_and_most_of_them_in_the_head(gemma3_27
     found = model_from(open_file(gemma3_270m))
     assert found.tied
     assert found.weights.read_per_token == 246_587_904
-    assert found.mix.endswith("the head is 72 % of a token's reads")
+    assert found.mix.endswith("the head is 72 % of the weights that a token reads")
 
 
 def test_every_tensor_name_that_gguf_writers_use_has_a_role() -> None:
