@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from core import units
 from core.gguf import excerpt
@@ -18,6 +18,7 @@ from gui.tables.tensors import TensorTable
 from gui.tables.view import SheetView
 from gui.widgets.breakable import breakable
 from gui.widgets.fact_label import FactLabel
+from gui.widgets.menu_button import MenuButton
 from gui.widgets.text import Style, Text
 
 # llama.cpp takes names of up to 63 characters.
@@ -37,11 +38,7 @@ class TensorsPanel(QWidget):
         self.view.setAccessibleName("Tensors")
         self.status = Text("", Style.MUTED, wrap=True)
         self.card = _Card(document)
-        self.copy_button = QPushButton("Copy")
-        self.copy_button.setToolTip("Copy tensors as Markdown, CSV or JSON")
-        menu = QMenu(self.copy_button)
-        menu.aboutToShow.connect(lambda: self._fill(menu))
-        self.copy_button.setMenu(menu)
+        self.copy_button = MenuButton("Copy", "Copy tensors as Markdown, CSV or JSON", self._fill)
         row = QHBoxLayout()
         row.addWidget(self.filter, 1)
         row.addWidget(self.copy_button)
@@ -146,7 +143,6 @@ class TensorsPanel(QWidget):
         return units.format_bytes(count, self._document.units)
 
     def _fill(self, menu: QMenu) -> None:
-        menu.clear()
         self.view.add_copy_actions(menu)
 
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QSizePolicy,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
 from core.problems import Problem, Severity
 from gui import theme
+from gui.widgets.icon_button import IconButton
+from gui.widgets.severity_icon import SeverityIcon
 from gui.widgets.text import Style, Text
 
 
@@ -45,17 +45,16 @@ class Banner(QWidget):
     def __init__(self, problem: Problem, action: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.problem = problem
-        self._severity = problem.severity
-        self._icon = QLabel()
+        icon = SeverityIcon(problem.severity)
         word = theme.colors().severity(problem.severity).word
         message = Text(f"{word}: {problem.message}", Style.STRONG, wrap=True)
-        self.copy = _button("Copy details")
+        self.copy = IconButton("copy", "Copy details")
         self.copy.clicked.connect(self._copy_details)
-        self.dismiss = _button("Dismiss")
+        self.dismiss = IconButton("close", "Dismiss")
         # The first line, the icon and the buttons stand on one line.
         line_height = self.dismiss.sizeHint().height()
         message.setMinimumHeight(line_height)
-        self._icon.setFixedHeight(line_height)
+        icon.setFixedHeight(line_height)
         texts = QVBoxLayout()
         texts.setSpacing(2)
         texts.addWidget(message)
@@ -68,7 +67,7 @@ class Banner(QWidget):
         space = self.fontMetrics().averageCharWidth()
         row.setContentsMargins(2 * space, space, space, space)
         row.setSpacing(space)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(texts, 1)
         self.action = QPushButton(action)
         self.action.setVisible(bool(action))
@@ -77,7 +76,6 @@ class Banner(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.setAccessibleName(word)
         self.setAccessibleDescription(details(problem))
-        self._dress()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """A raised surface with a stripe in the colour of the severity."""
@@ -85,21 +83,8 @@ class Banner(QWidget):
         c = theme.colors()
         painter.fillRect(self.rect(), QColor(c.raised))
         stripe = max(3, self.fontMetrics().averageCharWidth() // 2)
-        painter.fillRect(0, 0, stripe, self.height(), QColor(c.severity(self._severity).color))
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Icons follow the theme."""
-        if event.type() is QEvent.Type.PaletteChange:
-            self._dress()
-        super().changeEvent(event)
-
-    def _dress(self) -> None:
-        c = theme.colors()
-        mark = c.severity(self._severity)
-        side = self.fontMetrics().height()
-        self._icon.setPixmap(theme.icon(mark.icon, mark.color).pixmap(QSize(side, side)))
-        for button, name in ((self.copy, "copy"), (self.dismiss, "close")):
-            button.setIcon(theme.icon(name, c.muted))
+        mark = c.severity(self.problem.severity)
+        painter.fillRect(0, 0, stripe, self.height(), QColor(mark.color))
 
     def _copy_details(self) -> None:
         QGuiApplication.clipboard().setText(details(self.problem))
@@ -157,11 +142,3 @@ class BannerStack(QWidget):
         banner.hide()
         banner.deleteLater()
         self.setVisible(bool(self._banners))
-
-
-def _button(word: str) -> QToolButton:
-    button = QToolButton()
-    button.setAutoRaise(True)
-    button.setToolTip(word)
-    button.setAccessibleName(word)
-    return button

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRect, QSize
-from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from core.problems import Problem, Severity
+from core.problems import Problem
 from gui import theme
 from gui.widgets.live_text import LiveText
+from gui.widgets.rows import fit_rows
+from gui.widgets.severity_icon import SeverityIcon
 from gui.widgets.text import Style
 
 
@@ -32,14 +32,7 @@ class NoteLines(QWidget):
     def set_problems(self, problems: Sequence[Problem]) -> None:
         """Show these, in this order, each once."""
         wanted = list(dict.fromkeys(problems))
-        while len(self.lines) > len(wanted):
-            line = self.lines.pop()
-            self._column.removeWidget(line)
-            line.hide()
-            line.deleteLater()
-        while len(self.lines) < len(wanted):
-            self.lines.append(_Line())
-            self._column.addWidget(self.lines[-1])
+        fit_rows(self._column, self.lines, len(wanted), _Line)
         for line, problem in zip(self.lines, wanted, strict=True):
             line.show_problem(problem)
         if self._held:
@@ -59,7 +52,7 @@ class NoteLines(QWidget):
 class _Line(QWidget):
     def __init__(self) -> None:
         super().__init__()
-        self._icon = _Icon()
+        self._icon = SeverityIcon()
         self.text = LiveText(Style.BODY, wrap=True)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -71,25 +64,3 @@ class _Line(QWidget):
         self._icon.set_severity(problem.severity)
         word = theme.colors().severity(problem.severity).word
         self.text.set_text(" ".join(w for w in (f"{word}: {problem.message}", problem.advice) if w))
-
-
-class _Icon(QWidget):
-    def __init__(self) -> None:
-        super().__init__()
-        self._severity = Severity.NOTE
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Minimum)
-
-    def set_severity(self, severity: Severity) -> None:
-        if severity is not self._severity:
-            self._severity = severity
-            self.update()
-
-    def sizeHint(self) -> QSize:
-        side = self.fontMetrics().height()
-        return QSize(side, side)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        side = self.fontMetrics().ascent()
-        mark = theme.colors().severity(self._severity)
-        top = (self.fontMetrics().height() - side) // 2
-        theme.draw_icon(QPainter(self), QRect(0, top, side, side), mark.icon, mark.color)

@@ -320,6 +320,11 @@ def test_the_headline_says_that_it_is_a_ceiling_and_what_that_is(panel: PlanPane
     assert panel.speed.where.shown == "at most, from an empty cache to 16,384 tokens"
 
 
+def test_the_ceiling_of_what_does_not_fit_is_no_offer(panel: PlanPanel, document: Document) -> None:
+    document.choose(context=262_144)
+    assert panel.speed.where.shown == "if it fitted, from an empty cache to 262,144 tokens"
+
+
 def test_without_a_bandwidth_one_click_measures_this_computer(
     panel: PlanPanel, document: Document, qtbot: QtBot
 ) -> None:

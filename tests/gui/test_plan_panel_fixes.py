@@ -204,6 +204,17 @@ def test_a_button_takes_the_offer_as_one_step_and_the_row_leaves(
     assert made.plan.verdict is Verdict.DOES_NOT_FIT
 
 
+def test_closing_the_model_ends_the_search(qtbot: QtBot, llama: Model) -> None:
+    made = document(llama, card(6), 131_072)
+    panel = PlanPanel(made)
+    qtbot.addWidget(panel)
+    panel.show()
+    assert panel.fixes._timer.isActive()
+    made.set_model(None)
+    qtbot.waitUntil(lambda: not panel.fixes._timer.isActive())
+    assert panel.fixes.buttons == []
+
+
 def test_an_old_offer_cannot_be_taken_after_something_changed(qtbot: QtBot, llama: Model) -> None:
     made = document(llama, card(8), 65_536)
     panel = PlanPanel(made)

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
     QMenu,
-    QPushButton,
     QSplitter,
     QVBoxLayout,
     QWidget,
@@ -29,6 +28,7 @@ from gui.tables.filter_edit import FilterEdit
 from gui.tables.metadata import MetadataTable
 from gui.tables.view import SheetView
 from gui.widgets.banner import BannerStack
+from gui.widgets.menu_button import MenuButton
 from gui.widgets.text import Style, Text
 from gui.workers.runner import Handle, Runner
 
@@ -55,11 +55,7 @@ class MetadataPanel(QWidget):
         self.value = ValueView(with_window=True)
         self.status = Text("", Style.MUTED, wrap=True)
         self.problems = BannerStack()
-        self.copy_button = QPushButton("Copy")
-        self.copy_button.setToolTip("Copy or save keys as Markdown or JSON")
-        menu = QMenu(self.copy_button)
-        menu.aboutToShow.connect(lambda: self._fill(menu))
-        self.copy_button.setMenu(menu)
+        self.copy_button = MenuButton("Copy", "Copy or save keys as Markdown or JSON", self._fill)
         row = QHBoxLayout()
         row.addWidget(self.filter, 1)
         row.addWidget(self.copy_button)
@@ -189,7 +185,6 @@ class MetadataPanel(QWidget):
         self.status.set_text(words)
 
     def _fill(self, menu: QMenu) -> None:
-        menu.clear()
         self.view.add_copy_actions(menu)
         menu.addSection("Save all")
         for form in _FORMS:

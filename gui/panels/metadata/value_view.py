@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
+from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
     QFont,
@@ -32,6 +32,7 @@ from gui.panels.metadata.array_pager import ArrayPager
 from gui.tables import values
 from gui.tables.metadata import DUPLICATE_HELP
 from gui.widgets.breakable import breakable
+from gui.widgets.icon_button import IconButton
 from gui.widgets.text import Style, Text
 from gui.workers.runner import Handle, Runner
 
@@ -67,8 +68,7 @@ class ValueView(QWidget):
         self._body = QStackedWidget()
         self._body.addWidget(self.text)
         self._body.addWidget(self.pager)
-        self.copy_button = QToolButton()
-        self.copy_button.setAccessibleName("Copy value")
+        self.copy_button = IconButton("copy", "Copy value")
         self.copy_button.setToolTip(
             "Copy the value exactly as it stands in the file; an array as JSON, with every element"
         )
@@ -89,14 +89,7 @@ class ValueView(QWidget):
         column.addWidget(self.key)
         column.addLayout(buttons)
         column.addWidget(self._body, 1)
-        self._dress()
         self.set_entry(None, None)
-
-    def changeEvent(self, event: QEvent) -> None:
-        """The icon follows the theme."""
-        if event.type() is QEvent.Type.PaletteChange:
-            self._dress()
-        super().changeEvent(event)
 
     def set_entry(self, header: Header | None, entry: Entry | None) -> None:
         """Show an entry of a header; None for nothing."""
@@ -152,9 +145,6 @@ class ValueView(QWidget):
             mime.setData("text/plain", exact)
         QGuiApplication.clipboard().setMimeData(mime)
         self.about.set_text(f"{_about(entry)} · copied, {len(exact):,} bytes")
-
-    def _dress(self) -> None:
-        self.copy_button.setIcon(theme.icon("copy", theme.colors().text))
 
     def _copied_array(self, answer: str | Problem) -> None:
         if self._entry is None:

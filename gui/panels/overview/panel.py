@@ -27,7 +27,7 @@ from gui.panels.overview import facts, layer_facts
 from gui.panels.overview.facts import Fact
 from gui.panels.overview.kinds import EXPLAINED
 from gui.panels.overview.layer_strip import LayerStrip
-from gui.panels.overview.parts import FactList, Notes, Section
+from gui.panels.overview.sections import FactList, Notes, Section
 from gui.widgets.breakable import breakable
 from gui.widgets.share_bars import ShareBars, ShareRow
 from gui.widgets.text import Style, Text

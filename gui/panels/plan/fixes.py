@@ -176,9 +176,10 @@ class FixRow(Wrap):
 
     def show_plan(self, plan: Plan) -> None:
         """Offer what would make this plan fit. What was offered before is withdrawn at once."""
-        if plan == self._plan:
-            return
+        same = plan == self._plan
         self._plan = plan
+        if same:
+            return
         if plan.verdict is not Verdict.DOES_NOT_FIT:
             self._timer.stop()
             self.hide()
@@ -190,7 +191,9 @@ class FixRow(Wrap):
         self._timer.start(_AFTER_MS)
 
     def _find(self) -> None:
-        """One trial a turn."""
+        """One trial a turn, until the model is closed."""
+        if self._document.plan is not self._plan:
+            return
         for fix in self._search or ():
             if fix is None:
                 self._timer.start(0)

@@ -11,7 +11,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QFocusEvent, QResizeEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
@@ -33,9 +33,17 @@ from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.widgets.quiet_wheel import QuietWheel
 
 _MOST_FOUND = 60
-_ONE_LINE = 75  # characters
+_ONE_LINE = 85  # characters
 _MOST_RECENT = 6
 _OWN = "Type your own…"
+_ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+# Somebody went to the box, rather than that a list or another window closed over it.
+_ARRIVALS = (
+    Qt.FocusReason.MouseFocusReason,
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+)
 
 
 def summary(machine: Machine, units: UnitSystem) -> str:
@@ -47,6 +55,26 @@ def summary(machine: Machine, units: UnitSystem) -> str:
     here = f": {' + '.join(dict.fromkeys(told))}" if machine.id == "this" and told else ""
     size = f", {format_value(memory.value, memory.unit, units)}" if memory.known else ""
     return f"{machine.name}{here}{size}"
+
+
+class _Box(QComboBox):
+    """Tells a line that arrow keys or the wheel came by from one that was chosen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stepping = False
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Every key but Enter steps at most."""
+        self.stepping = event.key() not in _ENTER
+        super().keyPressEvent(event)
+        self.stepping = False
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """The wheel steps."""
+        self.stepping = True
+        super().wheelEvent(event)
+        self.stepping = False
 
 
 class MachinePicker(QWidget):
@@ -61,7 +89,7 @@ class MachinePicker(QWidget):
         self._recent: list[Machine] = []
         self._found: dict[str, str] = {}  # the completer's lines and their catalogue ids
         self.label = QLabel("&Machine")
-        self.box = QComboBox()
+        self.box = _Box()
         self._edit = QLineEdit()
         self.box.setEditable(True)
         self.box.setLineEdit(self._edit)
@@ -139,11 +167,22 @@ class MachinePicker(QWidget):
         """Going to the box selects its text, so that typing searches at once; leaving it without
         a choice brings back the machine that stands."""
         if watched is self.box and isinstance(event, QFocusEvent):
+            # What the user typed counts as modified; the machine's own line does not.
             if event.type() is QEvent.Type.FocusIn:
-                QTimer.singleShot(0, self._edit, self._edit.selectAll)
-            elif event.reason() is not Qt.FocusReason.PopupFocusReason:
+                if event.reason() in _ARRIVALS and not self._edit.isModified():
+                    QTimer.singleShot(0, self._edit, self._select_all)
+            elif (
+                # Opening the list of matches is about to change the focus, and does not.
+                event.type() is QEvent.Type.FocusOut
+                and event.reason() is not Qt.FocusReason.PopupFocusReason
+                and not self.completer.popup().isVisible()
+            ):
                 self.show_machine()
         return False
+
+    def _select_all(self) -> None:
+        if not self._edit.isModified():  # the first key may come before this
+            self._edit.selectAll()
 
     def _search(self, words: str) -> None:
         rows = catalogue.search(words)[:_MOST_FOUND] if words.strip() else ()
@@ -175,7 +214,7 @@ class MachinePicker(QWidget):
                 self._document.set_machine(here)
         elif index <= len(self._recent):
             self._document.set_machine(self._recent[index - 1])
-        else:
+        elif not self.box.stepping:
             self.type_own()
         self.show_machine()
 

@@ -16,6 +16,7 @@ from gui.widgets.budget_bar import used
 from gui.widgets.fact_label import explanation_html
 from gui.widgets.live_text import LiveText
 from gui.widgets.mark_label import MarkLabel
+from gui.widgets.rows import fit_rows
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
@@ -105,14 +106,7 @@ class MemorySection(QWidget):
         self.reason.set_text(words)
         if self.reason.isHidden() is bool(words):
             self.reason.setVisible(bool(words))
-        while len(self.devices) > len(devices):
-            block = self.devices.pop()
-            self._blocks.removeWidget(block)
-            block.hide()
-            block.deleteLater()
-        while len(self.devices) < len(devices):
-            self.devices.append(DeviceBlock())
-            self._blocks.addWidget(self.devices[-1])
+        fit_rows(self._blocks, self.devices, len(devices), DeviceBlock)
         for number, (block, size) in enumerate(zip(self.devices, sizes, strict=True)):
             # Right below the headline that is about it, a device needs no title.
             titled = number > 0 or size is not headline

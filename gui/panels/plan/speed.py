@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from core.plan.plan import Plan
+from core.plan.plan import Plan, Verdict
 from core.provenance import format_value
 from core.units import UnitSystem, format_tokens
 from gui.widgets.ceiling_plot import CeilingPlot, Curve
@@ -110,7 +110,8 @@ def _where(plan: Plan, *, sloped: bool) -> str:
     if not plan.speed.ceiling.known:
         return ""
     depth = f"{format_tokens(plan.settings.depth)} tokens"
-    return f"at most, from an empty cache to {depth}" if sloped else f"at most, with {depth} read"
+    how = "if it fitted" if plan.verdict is Verdict.DOES_NOT_FIT else "at most"
+    return f"{how}, from an empty cache to {depth}" if sloped else f"{how}, with {depth} read"
 
 
 def _remedy(plan: Plan, *, measurable: bool) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from core.plan.choice import Choice
-from gui import theme
 from gui.document import Document
+from gui.widgets.icon_button import IconButton
 
 
 class StepButtons(QWidget):
@@ -17,12 +16,14 @@ class StepButtons(QWidget):
         super().__init__(parent)
         self._document = document
         self._stack = document.undo_stack
+        self.undo = IconButton("undo", "Undo", labelled=True)
+        self.redo = IconButton("redo", "Redo", labelled=True)
+        self.reset = IconButton("reset", "Reset", labelled=True)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(self.fontMetrics().averageCharWidth() // 2)
-        self.undo, self.redo, self.reset = (
-            _button(word, row) for word in ("Undo", "Redo", "Reset")
-        )
+        for button in (self.undo, self.redo, self.reset):
+            row.addWidget(button)
         self.undo.clicked.connect(self._stack.undo)
         self.redo.clicked.connect(self._stack.redo)
         self.reset.clicked.connect(document.reset)
@@ -35,13 +36,6 @@ class StepButtons(QWidget):
         self._name_redo(self._stack.redoText())
         self.reset.setToolTip("Return every choice to its default")
         self._enable()
-        self._dress()
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Icons follow the theme."""
-        if event.type() is QEvent.Type.PaletteChange:
-            self._dress()
-        super().changeEvent(event)
 
     def _enable(self) -> None:
         self.undo.setEnabled(self._stack.canUndo())
@@ -53,17 +47,3 @@ class StepButtons(QWidget):
 
     def _name_redo(self, what: str) -> None:
         self.redo.setToolTip(f"Redo {what}".strip())
-
-    def _dress(self) -> None:
-        for button, name in ((self.undo, "undo"), (self.redo, "redo"), (self.reset, "reset")):
-            button.setIcon(theme.icon(name, theme.colors().muted))
-
-
-def _button(word: str, row: QHBoxLayout) -> QToolButton:
-    button = QToolButton()
-    button.setText(word)
-    button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-    button.setAutoRaise(True)
-    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-    row.addWidget(button)
-    return button

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from core.gguf import display
 from core.problems import Problem
@@ -17,7 +17,9 @@ from gui.panels.overview.facts import Fact
 from gui.widgets.banner import details, place
 from gui.widgets.breakable import breakable
 from gui.widgets.fact_label import FactLabel
+from gui.widgets.icon_button import IconButton
 from gui.widgets.live_text import LiveText
+from gui.widgets.severity_icon import SeverityIcon
 from gui.widgets.text import Style, Text
 
 
@@ -93,12 +95,9 @@ class Note(QWidget):
         super().__init__(parent)
         self._problem = problem
         word = theme.colors().severity(problem.severity).word
-        self._icon = QLabel()
-        self._copy = QToolButton()
-        self._copy.setAutoRaise(True)
-        self._copy.setToolTip("Copy this note")
-        self._copy.setAccessibleName(f"Copy this note: {problem.message}")
-        self._copy.clicked.connect(self._copy_text)
+        copy = IconButton("copy", "Copy this note")
+        copy.setAccessibleName(f"Copy this note: {problem.message}")
+        copy.clicked.connect(self._copy_text)
         texts = QVBoxLayout()
         texts.setSpacing(0)
         for line, style in (
@@ -111,25 +110,10 @@ class Note(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(self.fontMetrics().averageCharWidth())
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(SeverityIcon(problem.severity), 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(texts, 1)
-        row.addWidget(self._copy, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(copy, 0, Qt.AlignmentFlag.AlignTop)
         self.setAccessibleName(f"{word}: {problem.message}")
-        self._dress()
-
-    def changeEvent(self, event: QEvent) -> None:
-        """The icons follow the theme."""
-        if event.type() is QEvent.Type.PaletteChange:
-            self._dress()
-        super().changeEvent(event)
-
-    def _dress(self) -> None:
-        c = theme.colors()
-        mark = c.severity(self._problem.severity)
-        side = self.fontMetrics().height()
-        self._icon.setPixmap(theme.icon(mark.icon, mark.color).pixmap(QSize(side, side)))
-        self._copy.setIcon(theme.icon("copy", c.muted))
-        self._copy.setIconSize(QSize(side, side))
 
     def _copy_text(self) -> None:
         QGuiApplication.clipboard().setText(details(self._problem))

@@ -1,0 +1,38 @@
+"""How severe a problem is, as an icon beside the first line of its words."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, QSize
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from core.problems import Severity
+from gui import theme
+
+
+class SeverityIcon(QWidget):
+    """As high as a line of text; it says nothing that the words beside it do not say."""
+
+    def __init__(self, severity: Severity = Severity.NOTE, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._severity = severity
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Minimum)
+
+    def set_severity(self, severity: Severity) -> None:
+        """Show another one."""
+        if severity is not self._severity:
+            self._severity = severity
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        """A square of one line."""
+        side = self.fontMetrics().height()
+        return QSize(side, side)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """The icon in the colour of its severity."""
+        metrics = self.fontMetrics()
+        side = metrics.ascent()
+        top = (min(self.height(), self.sizeHint().height()) - side) // 2
+        mark = theme.colors().severity(self._severity)
+        theme.draw_icon(QPainter(self), QRect(0, top, side, side), mark.icon, mark.color)
