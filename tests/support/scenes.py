@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any
 from unittest.mock import patch
 
@@ -88,7 +89,7 @@ def window_of(
             window.resize(*size)
             window.show()
             _wait(lambda: window.document.this_computer is not None, "the machine")
-            _open(window, scene, folder)
+            _open(window, scene)
             scene.then(window)
             plot = window.page.plan.speed.plot
             if plot.isVisible():
@@ -111,13 +112,15 @@ def picture(window: MainWindow) -> QImage:
     return seen[-1].convertToFormat(QImage.Format.Format_RGB32)
 
 
-def _open(window: MainWindow, scene: Scene, folder: Path) -> None:
+def _open(window: MainWindow, scene: Scene) -> None:
     if scene.specimen:
         (path,) = (p for p in resources.specimens() if p.name.startswith(scene.specimen))
         window.open_path(path)
         _wait(lambda: window.document.plan is not None, "the model")
     elif scene.content:
-        path = folder / "model.gguf"
+        # The banner shows the path: one that is the same at every run.
+        path = Path(gettempdir()) / "weighbridge-picture" / "model.gguf"
+        path.parent.mkdir(exist_ok=True)
         path.write_bytes(scene.content)
         window.open_path(path)
         _wait(lambda: not window.loading.isVisible(), "the file")
