@@ -6,8 +6,16 @@ from PySide6.QtCore import QMimeData, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from core.problems import Problem, Severity
 from gui import theme
 from gui.widgets.text import Style
+
+NOT_LOCAL = Problem(
+    "not_local",
+    "What was dropped is not a file on this computer.",
+    Severity.WARNING,
+    "Download the file first, then drop it here.",
+)
 
 
 def dropped_files(data: QMimeData) -> list[str]:

@@ -20,16 +20,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
 
 import resources
-from core import report
 from core.gguf import display
 from core.model.model import Model
 from core.problems import Problem, Severity
 from core.units import UnitSystem, format_bytes
 from gui import settings as settings_file
 from gui.document import Document
-from gui.main_window import about
+from gui.main_window import about, clipboard
 from gui.main_window.actions import THEME_WORDS, Actions
-from gui.main_window.drops import DropHint, dropped_files
+from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files
 from gui.main_window.engine_check import LOG_NAMES, EngineCheck
 from gui.main_window.file_watch import FileWatch
 from gui.main_window.this_computer import ThisComputer
@@ -38,7 +37,7 @@ from gui.panels.loading_strip import LoadingStrip
 from gui.panels.model_page import ModelPage
 from gui.panels.problem_area import ProblemArea
 from gui.panels.welcome import WelcomePanel
-from gui.tables.export import TextFormat, json_text
+from gui.tables.export import TextFormat
 from gui.theme import Theme, ThemeMode
 from gui.widgets.reading_order import move_focus
 from gui.workers import opening
@@ -154,15 +153,10 @@ class MainWindow(QMainWindow):
     def copy_report(self, form: TextFormat) -> None:
         """Put the plan on the clipboard."""
         plan = self.document.plan
-        if plan is None:
-            return
-        if form is TextFormat.JSON:
-            text = json_text(report.as_json(plan)) + "\n"
-        else:
-            # Columns stay columns wherever Markdown is shown.
-            text = f"```\n{report.text(plan, self.document.units)}```\n"
-        QGuiApplication.clipboard().setText(text)
-        self._say(f"The report is on the clipboard, as {form.value}.")
+        if plan is not None:
+            text = clipboard.report_as(form, plan, self.document.units)
+            QGuiApplication.clipboard().setText(text)
+            self._say(f"The report is on the clipboard, as {form.value}.")
 
     # What is shown.
 
@@ -209,6 +203,11 @@ class MainWindow(QMainWindow):
 
     def _say(self, sentence: str) -> None:
         self.statusBar().showMessage(sentence)
+
+    def _show_measuring(self, measuring: bool) -> None:
+        self.page.plan.set_measuring(measuring)
+        self.welcome.computer.set_measuring(measuring)
+        self.commands.measure.setEnabled(not measuring)
 
     def _keep_bandwidth(self, measured: settings_file.StoredBandwidth) -> None:
         self.settings = replace(self.settings, bandwidth=measured)
@@ -298,14 +297,7 @@ class MainWindow(QMainWindow):
         elif names:
             self.open_files(names)
         else:
-            self._fail(
-                Problem(
-                    "not_local",
-                    "What was dropped is not a file on this computer.",
-                    Severity.WARNING,
-                    "Download the file first, then drop it here.",
-                )
-            )
+            self._fail(NOT_LOCAL)
 
     # How it is put together.
 
@@ -367,6 +359,8 @@ class MainWindow(QMainWindow):
         self.opener.finished.connect(self._opened)
         self.opener.ended.connect(self._reading_ended)
         self.computer.said.connect(self._say)
+        self.computer.meter.started.connect(lambda: self._show_measuring(True))
+        self.computer.meter.ended.connect(lambda: self._show_measuring(False))
         self.computer.measured.connect(self._keep_bandwidth)
         self.engine_check.folder_chosen.connect(self._keep_engine_folder)
         self._looker.finished.connect(self._show_missing)

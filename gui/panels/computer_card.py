@@ -13,6 +13,7 @@ from gui.document import LOOKING, Document
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.text import Style, Text
 
+_MEASURE = "Measure memory bandwidth"
 _ONE_LINE = 90  # characters; a narrower card takes two lines for a device
 
 
@@ -25,7 +26,7 @@ class ComputerCard(QWidget):
         super().__init__(parent)
         self._document = document
         self._looking = Text("Looking at this computer…", Style.MUTED)
-        self.measure_button = QPushButton("Measure memory bandwidth")
+        self.measure_button = QPushButton(_MEASURE)
         self.measure_button.setToolTip("Times this computer's RAM; takes a few seconds")
         self.measure_button.clicked.connect(self.measure_asked)
         self._grid = QGridLayout()
@@ -55,6 +56,11 @@ class ComputerCard(QWidget):
         painter.setPen(QColor(c.line))
         painter.setBrush(QColor(c.base))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+
+    def set_measuring(self, measuring: bool) -> None:
+        """Whether this computer is being measured just now."""
+        self.measure_button.setEnabled(not measuring)
+        self.measure_button.setText("Measuring…" if measuring else _MEASURE)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A narrow card has the figures of a device below its name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pytestqt.qtbot import QtBot
@@ -11,8 +12,10 @@ from pytestqt.qtbot import QtBot
 from core.machine import BandwidthMeasurement, DeviceKind, Machine
 from core.provenance import Number, Rank, Source, Unit
 from gui.document import Document
+from gui.main_window import MainWindow
 from gui.main_window.this_computer import ThisComputer
 from gui.settings import StoredBandwidth
+from gui.theme import Theme
 from gui.workers import computer
 from tests.support import plans
 
@@ -147,3 +150,36 @@ def test_on_one_memory_for_all_the_gpu_keeps_its_own_figure(
         detect(qtbot, this)
         assert bandwidth(document).value is None
         assert len(document.machine.problems) == 1
+
+
+def test_while_it_is_measured_no_button_asks_for_it_again(
+    qtbot: QtBot,
+    theme: Theme,
+    tmp_path: Path,
+    found: list[Machine],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    go = threading.Event()
+
+    def slow(handle: object) -> BandwidthMeasurement:
+        assert go.wait(5)
+        return measurement(None, "There is too little free memory for it.")
+
+    monkeypatch.setattr(computer, "measuring", slow)
+    window = MainWindow(Document(resolve=plans.resolve), theme, tmp_path / "settings.json")
+    qtbot.addWidget(window)
+    window.show()
+    qtbot.waitUntil(lambda: window.document.this_computer is not None)
+    window.document.set_model(plans.model())
+    plan = window.page.plan
+    buttons = (plan.speed.remedy, plan.machine.measure, window.welcome.computer.measure_button)
+    words = [button.text() for button in buttons]
+    assert all("Measure" in text for text in words)
+    plan.speed.remedy.click()
+    assert [button.text() for button in buttons] == ["Measuring…"] * 3
+    assert not any(button.isEnabled() for button in buttons)
+    with qtbot.waitSignal(window.computer.meter.ended, timeout=5000):
+        go.set()
+    assert [button.text() for button in buttons] == words
+    assert all(button.isEnabled() for button in buttons)
+    window.close()

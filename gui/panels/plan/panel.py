@@ -77,6 +77,16 @@ class PlanPanel(QWidget):
         measurable = plan.machine is self._document.this_computer
         self.speed.show_plan(plan, self._whole_context(plan), units, measurable=measurable)
 
+    def set_measuring(self, measuring: bool) -> None:
+        """Whether this computer is being measured just now."""
+        for button in (self.machine.measure, self.speed.remedy):
+            button.setEnabled(not measuring)
+            if measuring:
+                button.setText("Measuring…")
+        if not measuring:
+            self.machine.show_machine()
+            self.show_plan()
+
     def _whole_context(self, plan: Plan) -> Plan:
         """The plan with the whole trained context, nothing written yet. It stays the same while
         only the context slides, so the last one is kept."""

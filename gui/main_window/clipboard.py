@@ -1,0 +1,15 @@
+"""The report of a plan as text for the clipboard."""
+
+from __future__ import annotations
+
+from core import report
+from core.plan.plan import Plan
+from core.units import UnitSystem
+from gui.tables.export import TextFormat, json_text
+
+
+def report_as(form: TextFormat, plan: Plan, units: UnitSystem) -> str:
+    """JSON as the command line prints it, or text that keeps its columns inside of Markdown."""
+    if form is TextFormat.JSON:
+        return json_text(report.as_json(plan)) + "\n"
+    return f"```\n{report.text(plan, units)}```\n"
