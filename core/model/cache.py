@@ -8,6 +8,7 @@ guessed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,7 @@ _SPARED = frozenset(
         *("attention.key_length", "attention.value_length"),
     )
 )
+_PROJECTION = re.compile(r"blk\.([0-9]{1,6})\.attn_([kv])\.weight")
 _ASK = "Measure it: an engine's log says what it reserves."
 
 
@@ -112,6 +114,9 @@ def _plain(
     widths = _widths(outline, windows, tensors, layers)
     if widths is None:
         return _unknown(outline, "missing-key", _missing(keys, outline))
+    clash = "" if outline.latent else _clash(tensors, widths)
+    if clash:
+        return _unknown(outline, "contradiction", clash)
     if not any(sum(pair) for pair in widths.values()) and not recurrence.states:
         return _unknown(outline, "missing-key", _missing(keys, outline))
     hybrid = bool(recurrence.states)
@@ -206,6 +211,24 @@ def _widths(
             return None
         widths[n] = k[1], v[1]
     return widths
+
+
+def _clash(tensors: Sequence[Tensor], widths: dict[int, tuple[int, int]]) -> str:
+    """Where the keys and the shape of a projection say different widths; empty where none do.
+
+    No model of llama.cpp's own has one: it refuses such a file.
+    """
+    for tensor in tensors:
+        match = _PROJECTION.fullmatch(tensor.name)
+        if match is None or len(tensor.shape) < 2 or int(match[1]) not in widths:
+            continue
+        said = widths[int(match[1])]["kv".index(match[2])]
+        if said != tensor.shape[1]:
+            return (
+                f"{tensor.name} has {tensor.shape[1]:,} rows, where the keys say {said:,}: "
+                "llama.cpp refuses this file"
+            )
+    return ""
 
 
 def _heads(outline: Outline, windows: Windows, n: int) -> tuple[int | None, int | None]:

@@ -337,6 +337,31 @@ def test_a_width_that_cannot_be_used_comes_from_the_tensors_or_is_unknown(
         assert not bare.cache.known
 
 
+@pytest.mark.parametrize("part", ["k", "v"])
+@pytest.mark.parametrize("rows", [128, 1024, 0])
+def test_keys_and_projections_that_disagree_leave_the_cache_unknown(part: str, rows: int) -> None:
+    """llama.cpp: "tensor 'blk.1.attn_k.weight' has wrong shape"."""
+    metadata = {
+        "general.architecture": "llama",
+        "llama.block_count": 2,
+        "llama.embedding_length": 512,
+        "llama.attention.head_count": 8,
+        "llama.attention.head_count_kv": 8,
+    }
+    tensors = [(f"blk.{n}.attn_{x}.weight", (512, 512), "F16") for n in range(2) for x in "kv"]
+    assert model_from(file_of(metadata, tensors)).cache.known
+    changed = [
+        (name, (512, rows) if name == f"blk.1.attn_{part}.weight" else shape, kind)
+        for name, shape, kind in tensors
+    ]
+    found = model_from(file_of(metadata, changed))
+    assert not found.cache.known
+    assert found.cache.problem
+    assert found.cache.problem.code == "contradiction"
+    said = f"blk.1.attn_{part}.weight has {rows:,} rows, where the keys say 512"
+    assert said in found.cache.problem.message
+
+
 def test_keys_that_decide_nothing_about_the_cache_do_not_hide_it() -> None:
     for name in ("context_length", "vocab_size", "expert_used_count", "rope__dimension_count"):
         found = model(
