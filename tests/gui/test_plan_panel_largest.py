@@ -160,3 +160,19 @@ def test_a_model_that_is_closed_ends_its_search(qtbot: QtBot, llama: Model) -> N
     row.show_plan(document.plan)
     settle(qtbot, row)
     assert len(row.buttons) == 3
+
+
+def test_where_it_does_not_fit_the_chosen_type_is_not_to_be_seen(
+    qtbot: QtBot, llama: Model
+) -> None:
+    document = Document()
+    document.set_machine(machine(10))
+    document.set_model(llama)
+    document.choose(context=131_072)
+    assert verdict(document) is Verdict.DOES_NOT_FIT
+    row = row_of(qtbot, document)
+    row.show()
+    seen = [button.text() for button in row.buttons if button.isVisible()]
+    assert seen
+    assert not any(text.startswith("f16 ") for text in seen)
+    assert row.lead.isVisible()

@@ -109,6 +109,7 @@ class LargestRow(Wrap):
     def _button(self, each: LargestContext) -> QPushButton:
         tokens = each.comfortable or each.most or 0
         button = QPushButton(f"{each.types} {format_tokens(tokens)}", self)
+        button.hide()  # or it comes up with the row, chosen or not
         button.setAccessibleName(f"Use a context of {format_tokens(tokens)} with {each.types}")
         button.setToolTip(_why(each))
         changes = {"context": tokens, "depth": None, "cache_k": each.cache_k}
