@@ -8,7 +8,6 @@ from PySide6.QtCore import (
     QSignalBlocker,
     QStringListModel,
     Qt,
-    QTimer,
     Signal,
 )
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QWheelEvent
@@ -37,13 +36,6 @@ _ONE_LINE = 85  # characters
 _MOST_RECENT = 6
 _OWN = "Type your own…"
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-# Somebody went to the box, rather than that a list or another window closed over it.
-_ARRIVALS = (
-    Qt.FocusReason.MouseFocusReason,
-    Qt.FocusReason.TabFocusReason,
-    Qt.FocusReason.BacktabFocusReason,
-    Qt.FocusReason.ShortcutFocusReason,
-)
 
 
 def summary(machine: Machine, units: UnitSystem) -> str:
@@ -126,6 +118,7 @@ class MachinePicker(QWidget):
         self._beside = False
         QuietWheel(self).guard(self.box)
         self.box.installEventFilter(self)
+        self._edit.installEventFilter(self)
         self._edit.textEdited.connect(self._search)
         self._edit.returnPressed.connect(self._take_typed)
         self.box.activated.connect(self._take)
@@ -149,6 +142,8 @@ class MachinePicker(QWidget):
             self.box.insertSeparator(len(lines) - 1)
             self.box.setCurrentIndex(at)
         self._edit.setCursorPosition(0)
+        if self.box.hasFocus():
+            self._select_all()
         self.bandwidth.show_device(machine.devices[0], units)
         host = machine.host
         said = trust(host.bandwidth) if host else ""
@@ -164,25 +159,29 @@ class MachinePicker(QWidget):
             self._grid.addWidget(self._side, *((0, 2) if beside else (1, 1)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Going to the box selects its text, so that typing searches at once; leaving it without
-        a choice brings back the machine that stands."""
-        if watched is self.box and isinstance(event, QFocusEvent):
+        """A click into the box selects its text, as the Tab key does, so that typing searches at
+        once; leaving it without a choice brings back the machine that stands."""
+        if watched is self._edit and event.type() is QEvent.Type.MouseButtonRelease:
             # What the user typed counts as modified; the machine's own line does not.
-            if event.type() is QEvent.Type.FocusIn:
-                if event.reason() in _ARRIVALS and not self._edit.isModified():
-                    QTimer.singleShot(0, self._edit, self._select_all)
-            elif (
+            if not self._edit.isModified() and not self._edit.hasSelectedText():
+                self._select_all()
+        elif (
+            watched is self.box
+            and isinstance(event, QFocusEvent)
+            and (
                 # Opening the list of matches is about to change the focus, and does not.
                 event.type() is QEvent.Type.FocusOut
                 and event.reason() is not Qt.FocusReason.PopupFocusReason
                 and not self.completer.popup().isVisible()
-            ):
-                self.show_machine()
+            )
+        ):
+            self.show_machine()
         return False
 
     def _select_all(self) -> None:
-        if not self._edit.isModified():  # the first key may come before this
-            self._edit.selectAll()
+        """All of it, seen from its beginning."""
+        length = len(self._edit.text())
+        self._edit.setSelection(length, -length)
 
     def _search(self, words: str) -> None:
         rows = catalogue.search(words)[:_MOST_FOUND] if words.strip() else ()

@@ -1,0 +1,134 @@
+"""The machine is searched for by typing: nothing between two keys may take the words away."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QFocusEvent, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit
+from pytestqt.qtbot import QtBot
+
+from gui.document import Document
+from gui.panels.plan.machine_picker import MachinePicker
+from gui.panels.plan.own_machine import OwnMachineDialog
+from tests.support import plans
+
+HERE = plans.machine(plans.device("RAM"), id="this", name="This computer")
+REASON = Qt.FocusReason
+
+
+@pytest.fixture
+def document() -> Document:
+    made = Document(resolve=plans.resolve)
+    made.set_this_computer(HERE)
+    return made
+
+
+@pytest.fixture
+def picker(qtbot: QtBot, document: Document) -> MachinePicker:
+    made = MachinePicker(document)
+    qtbot.addWidget(made)
+    made.show()
+    made.activateWindow()
+    qtbot.waitUntil(made.isActiveWindow)
+    made.box.clearFocus()
+    made.box.setFocus(REASON.TabFocusReason)
+    qtbot.waitUntil(lambda: edit(made).hasSelectedText())
+    return made
+
+
+def edit(picker: MachinePicker) -> QLineEdit:
+    line = picker.box.lineEdit()
+    assert line is not None
+    return line
+
+
+def send(picker: MachinePicker, kind: QEvent.Type, reason: Qt.FocusReason) -> None:
+    QApplication.sendEvent(picker.box, QFocusEvent(kind, reason))
+    QApplication.processEvents()
+
+
+def test_a_list_that_opens_and_closes_while_one_types_leaves_the_words(
+    picker: MachinePicker, document: Document
+) -> None:
+    for letter in "rtx 4070":
+        QTest.keyClick(picker.box, letter)
+        # What X11 sends around the list of matches.
+        send(picker, QEvent.Type.FocusAboutToChange, REASON.OtherFocusReason)
+        send(picker, QEvent.Type.FocusOut, REASON.PopupFocusReason)
+        for reason in (
+            REASON.PopupFocusReason,
+            REASON.OtherFocusReason,
+            REASON.ActiveWindowFocusReason,
+            REASON.MouseFocusReason,
+        ):
+            send(picker, QEvent.Type.FocusIn, reason)
+    assert edit(picker).text() == "rtx 4070"
+    assert not edit(picker).hasSelectedText()
+    QTest.keyClick(picker.box, Qt.Key.Key_Return)
+    assert "RTX 4070" in document.machine.name
+
+
+def test_the_words_stay_while_the_list_of_matches_is_open_and_go_when_the_box_is_left(
+    picker: MachinePicker, document: Document
+) -> None:
+    before = edit(picker).text()
+    QTest.keyClicks(picker.box, "rtx")
+    assert picker.completer.popup().isVisible()
+    send(picker, QEvent.Type.FocusOut, REASON.OtherFocusReason)
+    assert edit(picker).text() == "rtx"
+    picker.completer.popup().hide()
+    send(picker, QEvent.Type.FocusOut, REASON.TabFocusReason)
+    assert edit(picker).text() == before
+    assert document.machine is HERE
+
+
+def test_arrows_and_the_wheel_never_open_the_dialog_of_ones_own_machine(
+    picker: MachinePicker, document: Document
+) -> None:
+    before = edit(picker).text()
+    for _ in range(3):
+        QTest.keyClick(picker.box, Qt.Key.Key_Down)
+    none = Qt.MouseButton.NoButton
+    wheel = QWheelEvent(
+        QPointF(5, 5),
+        QPointF(5, 5),
+        QPoint(),
+        QPoint(0, -120),
+        none,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(picker.box, wheel)
+    assert picker.findChildren(OwnMachineDialog) == []
+    assert edit(picker).text() == before
+    assert document.machine is HERE
+
+
+def test_the_last_line_of_the_list_opens_the_dialog_by_enter(
+    picker: MachinePicker, qtbot: QtBot
+) -> None:
+    picker.box.showPopup()
+    lines = picker.box.view()
+    QTest.keyClick(lines, Qt.Key.Key_End)
+    QTest.keyClick(lines, Qt.Key.Key_Return)
+    (dialog,) = picker.findChildren(OwnMachineDialog)
+    assert dialog.isVisible()
+    dialog.close()
+
+
+def test_a_click_selects_the_machine_so_that_typing_searches_even_right_after_a_choice(
+    picker: MachinePicker, document: Document
+) -> None:
+    for words in ("4070", "3060"):
+        QTest.mouseClick(edit(picker), Qt.MouseButton.LeftButton)
+        QTest.keyClicks(picker.box, words)
+        assert edit(picker).text() == words
+        QTest.keyClick(picker.box, Qt.Key.Key_Return)
+        assert words in document.machine.name
+    QTest.keyClicks(picker.box, "5090")
+    assert edit(picker).text() == "5090"
+    QTest.mouseClick(edit(picker), Qt.MouseButton.LeftButton)
+    assert not edit(picker).hasSelectedText()  # a click into one's own words goes on in them
