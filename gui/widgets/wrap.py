@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from PySide6.QtCore import QEvent, QRect, QSize
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 from shiboken6 import isValid
 
@@ -68,6 +68,11 @@ class Wrap(QWidget):
         """Place the children anew."""
         self._place()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """What the children became in the meantime counts now."""
+        super().showEvent(event)
+        self._changed()
+
     def event(self, event: QEvent) -> bool:
         """A child wants another size, was shown or hidden, or is no child any more."""
         if event.type() is QEvent.Type.ChildRemoved:
@@ -93,6 +98,8 @@ class Wrap(QWidget):
             cell.setGeometry(place)
 
     def _places(self, width: int) -> Places:
+        if not self.isVisible():
+            return self._compute(width)  # nobody tells a hidden parent that a child changed
         places = self._known.get(width)
         if places is None:
             places = self._known[width] = self._compute(width)

@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAccessible, QColor, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QStackedWidget, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.model.model import Role
@@ -275,6 +275,36 @@ def test_a_cell_that_was_deleted_or_taken_away_is_forgotten(qtbot: QtBot) -> Non
     assert c.x() == 0
     wrap.set_cells([QLabel("ddd")])
     assert c.isHidden()
+
+
+def test_cells_that_changed_on_a_page_in_the_back_have_room_when_it_comes_to_the_front(
+    qtbot: QtBot,
+) -> None:
+    pages, wrap = QStackedWidget(), Wrap()
+    qtbot.addWidget(pages)
+    page = QWidget()
+    column = QVBoxLayout(page)
+    column.addWidget(wrap)
+    column.addStretch(1)
+    cells = [QLabel("a"), QLabel("b"), QLabel("c")]
+    wrap.set_cells(cells)
+    pages.addWidget(page)
+    pages.addWidget(QWidget())
+    pages.resize(300, 200)
+    pages.show()
+    QApplication.processEvents()
+    pages.setCurrentIndex(1)
+    cells[0].setText("a much longer text")
+    cells[1].setText("b, and it is long as well")
+    wrap.heightForWidth(wrap.width())
+    cells[1].setText("b, and it is so long that it needs a line")
+    pages.setCurrentIndex(0)
+    QApplication.processEvents()
+    for cell in cells:
+        assert cell.width() >= cell.sizeHint().width()
+        assert cell.geometry().bottom() < wrap.height()
+        others = [c for c in cells if c is not cell]
+        assert not any(cell.geometry().intersects(other.geometry()) for other in others)
 
 
 def test_the_last_cell_can_stand_at_the_right_edge(qtbot: QtBot) -> None:
