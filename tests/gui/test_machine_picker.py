@@ -9,8 +9,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from core.units import UnitSystem
 from gui.document import Document
-from gui.panels.plan.machine_picker import MachinePicker
+from gui.panels.plan.machine_picker import MachinePicker, summary
 from gui.panels.plan.own_machine import OwnMachineDialog
 from tests.support import plans
 
@@ -117,6 +118,18 @@ def test_the_last_line_of_the_list_opens_the_dialog_by_enter(
     (dialog,) = picker.findChildren(OwnMachineDialog)
     assert dialog.isVisible()
     dialog.close()
+
+
+def test_a_line_taken_from_the_list_of_matches_becomes_the_line_of_the_machine(
+    picker: MachinePicker, document: Document, qtbot: QtBot
+) -> None:
+    QTest.keyClicks(picker.box, "rtx 4070")
+    matches = picker.completer.popup()
+    QTest.keyClick(matches, Qt.Key.Key_Down)
+    QTest.keyClick(matches, Qt.Key.Key_Return)
+    line = summary(document.machine, UnitSystem.GIB)
+    assert "RTX 4070" in line
+    qtbot.waitUntil(lambda: edit(picker).text() == line)
 
 
 def test_a_click_selects_the_machine_so_that_typing_searches_even_right_after_a_choice(

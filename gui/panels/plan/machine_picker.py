@@ -8,6 +8,7 @@ from PySide6.QtCore import (
     QSignalBlocker,
     QStringListModel,
     Qt,
+    QTimer,
     Signal,
 )
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QWheelEvent
@@ -205,6 +206,8 @@ class MachinePicker(QWidget):
             self._document.set_machine(catalogue.machine(self._found[line]))
             self._found = {}
         self.show_machine()
+        # Where the list was clicked, Qt writes its line into the box after this.
+        QTimer.singleShot(0, self, self.show_machine)
 
     def _take(self, index: int) -> None:
         if index == 0:
