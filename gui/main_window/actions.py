@@ -41,7 +41,7 @@ class Actions(QObject):
         self._window = window
         self.open = self._action("&Open…", "Ctrl+O")
         self.cancel = self._action("Stop reading", "Esc")
-        self.reload = self._action("&Reload file", "Ctrl+R")
+        self.reload = self._action("Re&load file", "Ctrl+R")
         self.close_model = self._action("&Close model", "Ctrl+W")
         self.quit = self._action("&Quit", "Ctrl+Q")
         self.undo = undo_stack.createUndoAction(window, "Undo")

@@ -81,7 +81,7 @@ class MachinePicker(QWidget):
         self._document = document
         self._recent: list[Machine] = []
         self._found: dict[str, str] = {}  # the completer's lines and their catalogue ids
-        self.label = QLabel("&Machine")
+        self.label = QLabel("Machi&ne")
         self.box = _Box()
         self._edit = QLineEdit()
         self.box.setEditable(True)

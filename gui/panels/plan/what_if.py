@@ -65,7 +65,7 @@ class WhatIfSection(QWidget):
         self.quantization.value_changed.connect(self._requantize)
         self.layers = SliderField("GPU &layers", unit="layers")
         self.layers.value_changed.connect(self._offload)
-        self.experts = SliderField("&Experts in RAM", unit="layers")
+        self.experts = SliderField("E&xperts in RAM", unit="layers")
         self.experts.value_changed.connect(lambda n: choose(cpu_moe=n))
         self.cache_k = _combo("K cache type", CACHE_TYPES)
         self.cache_k.textActivated.connect(lambda name: choose(cache_k=name))
@@ -198,9 +198,9 @@ class WhatIfSection(QWidget):
         wrap.set_cells(
             [
                 _pair("&K", self.cache_k),
-                _pair("&V", self.cache_v),
+                _pair("V", self.cache_v),
                 _pair("&Slots", self.slots),
-                _pair("&Flash attention", self.flash),
+                _pair("Fl&ash attention", self.flash),
             ]
         )
         rows: list[tuple[QWidget, QWidget, NoteLines | None]] = [

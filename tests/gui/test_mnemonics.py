@@ -1,0 +1,93 @@
+"""Keys with Alt: each leads to one place."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QAbstractButton, QLabel, QMenu, QTabBar, QWidget
+from pytestqt.qtbot import QtBot
+
+import resources
+from core.gguf import open_file
+from core.machine.machine import DeviceKind
+from core.model import model_from
+from gui.document import Document
+from gui.main_window import MainWindow
+from gui.panels.plan.own_machine import OwnMachineDialog
+from gui.theme import Theme
+from gui.workers import computer
+from tests.support import plans
+
+CARD = plans.machine(
+    plans.device("RTX 3090", kind=DeviceKind.GPU, memory=24 * 2**30, bandwidth=936e9),
+    plans.device("RAM", memory=64 * 2**30),
+    id="this",
+    name="This computer",
+)
+
+
+@pytest.fixture
+def window(
+    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MainWindow]:
+    monkeypatch.setattr(computer, "detecting", lambda handle: CARD)
+    made = MainWindow(Document(), theme, tmp_path / "settings.json")
+    qtbot.addWidget(made)
+    made.resize(1280, 800)
+    made.show()
+    qtbot.waitUntil(lambda: made.document.this_computer is not None)
+    yield made
+    made.close()
+
+
+def open_mixture(qtbot: QtBot, window: MainWindow) -> None:
+    """A mixture of experts on a card: every control of the plan is there."""
+    path = next(p for p in resources.specimens() if p.name.startswith("Mixtral"))
+    window.document.set_model(model_from(open_file(path)))
+    qtbot.waitUntil(window.page.plan.what_if.quantization.isEnabled)
+    assert window.page.plan.what_if.experts.isVisible()
+
+
+def labels(top: QWidget) -> list[str]:
+    """Every visible text whose letter behind "&" is a key."""
+    found: list[str] = []
+    for widget in top.findChildren(QWidget):
+        if not widget.isVisible():
+            continue
+        if isinstance(widget, QAbstractButton) or (isinstance(widget, QLabel) and widget.buddy()):
+            found.append(widget.text())
+        elif isinstance(widget, QTabBar):
+            found += [widget.tabText(i) for i in range(widget.count())]
+    return found
+
+
+def twice(texts: list[str]) -> list[str]:
+    keys = Counter(key for text in texts if (key := QKeySequence.mnemonic(text).toString()))
+    assert keys
+    return [key for key, count in keys.items() if count > 1]
+
+
+def test_no_two_places_of_the_window_have_the_same_key(qtbot: QtBot, window: MainWindow) -> None:
+    bar = [action.text() for action in window.menuBar().actions()]
+    assert twice(bar + labels(window)) == []
+    open_mixture(qtbot, window)
+    assert twice(bar + labels(window)) == []
+    assert len(labels(window)) > 10
+
+
+def test_no_two_lines_of_a_menu_have_the_same_key(window: MainWindow) -> None:
+    for action in window.menuBar().actions():
+        menu = action.menu()
+        assert isinstance(menu, QMenu)
+        assert twice([line.text() for line in menu.actions()]) == []
+
+
+def test_no_two_fields_of_the_machine_of_ones_own_have_the_same_key(qtbot: QtBot) -> None:
+    dialog = OwnMachineDialog(CARD, Document().units)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert twice(labels(dialog)) == []
