@@ -76,6 +76,11 @@ def _decided(keys: Keys, outline: Outline, survey: Survey, tensors: Sequence[Ten
         return _unknown(
             outline, "no-layers", f"The key {excerpt(keys.full('block_count'))} is missing or 0"
         )
+    last = max(survey.marks, default=-1)
+    # An encoder and a decoder have counts of their own.
+    judged = outline.architecture in KNOWN and not survey.decoder
+    if judged and last >= outline.blocks + outline.draft:
+        return _unknown(outline, "contradiction", _too_many(keys, outline, last))
     recurrence = recurrence_of(keys, outline, survey)
     windows = windows_of(keys, outline, recurrence.layers)
     doubt = _doubt(keys, outline, survey, recurrence, windows)
@@ -211,6 +216,13 @@ def _widths(
             return None
         widths[n] = k[1], v[1]
     return widths
+
+
+def _too_many(keys: Keys, outline: Outline, last: int) -> str:
+    return (
+        f"There are tensors of layer {last:,}, where {excerpt(keys.full('block_count'))} says "
+        f"{outline.blocks + outline.draft:,} layers: llama.cpp refuses this file"
+    )
 
 
 def _clash(tensors: Sequence[Tensor], widths: dict[int, tuple[int, int]]) -> str:

@@ -362,6 +362,30 @@ def test_keys_and_projections_that_disagree_leave_the_cache_unknown(part: str, r
     assert said in found.cache.problem.message
 
 
+@pytest.mark.parametrize(
+    ("architecture", "layer", "known"),
+    [("llama", 1, True), ("llama", 2, False), ("llama", 999_999, False), ("new", 2, True)],
+)
+def test_more_layers_than_the_keys_count_leave_the_cache_of_a_known_model_unknown(
+    architecture: str, layer: int, known: bool
+) -> None:
+    """llama.cpp: "wrong number of tensors"."""
+    metadata = {
+        "general.architecture": architecture,
+        f"{architecture}.block_count": 2,
+        f"{architecture}.embedding_length": 512,
+        f"{architecture}.attention.head_count": 8,
+    }
+    names = [f"blk.{n}.attn_k.weight" for n in (0, 1, layer)]
+    found = model_from(file_of(metadata, [(name, (512, 512), "F16") for name in names]))
+    assert found.cache.known is known
+    if not known:
+        assert found.cache.problem
+        assert f"tensors of layer {layer:,}, where llama.block_count says 2" in (
+            found.cache.problem.message
+        )
+
+
 def test_keys_that_decide_nothing_about_the_cache_do_not_hide_it() -> None:
     for name in ("context_length", "vocab_size", "expert_used_count", "rope__dimension_count"):
         found = model(
