@@ -11,14 +11,19 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
 
 
-def reading_order(root: QWidget) -> Iterator[QWidget]:
-    """The widgets inside that take the Tab key now, from left to right and line by line."""
-    for child in _lines(root):
-        if child.focusPolicy() & Qt.FocusPolicy.TabFocus and child.focusProxy() is None:
+def reading_order(root: QWidget, here: QWidget | None = None) -> Iterator[QWidget]:
+    """The widgets inside that take the Tab key now, from left to right and line by line.
+
+    ``here`` has its place among them even if it has just been hidden or disabled.
+    """
+    for child in _lines(root, here):
+        if child is here:
+            yield child
+        elif child.focusPolicy() & Qt.FocusPolicy.TabFocus and child.focusProxy() is None:
             if child.isEnabled():
                 yield child
         else:
-            yield from reading_order(child)
+            yield from reading_order(child, here)
 
 
 def move_focus(root: QWidget, *, forward: bool) -> bool:
@@ -26,16 +31,19 @@ def move_focus(root: QWidget, *, forward: bool) -> bool:
 
     False where there is none.
     """
-    order = list(reading_order(root))
-    if not order:
-        return False
     here: QWidget | None = root.focusWidget()
-    while here is not None and here not in order:
-        here = here.parentWidget()
+    while here is not None and here.focusProxy() is not None:
+        here = here.focusProxy()
+    order = list(reading_order(root, here))
+    if not order or order == [here]:
+        return False
     step = 1 if forward else -1
-    place = order.index(here) + step if here is not None else min(step, 0)
+    place = order.index(here) + step if here in order else min(step, 0)
     target = order[place % len(order)]
-    target.setFocus(Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason)
+    reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+    if here is not None and not (here.isVisible() and here.isEnabled()):
+        reason = Qt.FocusReason.OtherFocusReason  # it went by itself; nobody pressed a key
+    target.setFocus(reason)
     above: QWidget | None = target.parentWidget()
     while above is not None:
         if isinstance(above, QScrollArea):
@@ -44,12 +52,14 @@ def move_focus(root: QWidget, *, forward: bool) -> bool:
     return True
 
 
-def _lines(parent: QWidget) -> list[QWidget]:
+def _lines(parent: QWidget, here: QWidget | None) -> list[QWidget]:
     """Children that are shown. Those beside each other make a line, whatever their height."""
     shown = [
         child
         for child in parent.children()
-        if isinstance(child, QWidget) and not child.isWindow() and child.isVisible()
+        if isinstance(child, QWidget)
+        and not child.isWindow()
+        and (child.isVisible() or child is here or (here and child.isAncestorOf(here)))
     ]
     shown.sort(key=lambda child: child.y())
     ordered: list[QWidget] = []

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
     QTabBar,
+    QToolTip,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -145,6 +146,22 @@ def test_the_tab_key_goes_as_one_reads(qtbot: QtBot, window: MainWindow) -> None
     back = way[-1]
     press(KEY.Key_Backtab)
     assert focus() is back
+
+
+@pytest.mark.parametrize("how", ["disabled", "hidden"])
+def test_where_a_button_goes_away_under_the_keyboard_its_neighbour_takes_it_in_silence(
+    qtbot: QtBot, window: MainWindow, how: str
+) -> None:
+    open_specimen(qtbot, window, "Llama 3.1 8B Instruct")
+    button = window.page.plan.machine.measure
+    button.setFocus()
+    if how == "disabled":
+        button.setEnabled(False)
+    else:
+        button.hide()
+    assert focus() is window.page.plan.memory.headline.total
+    qtbot.wait(50)
+    assert not QToolTip.isVisible()
 
 
 def test_what_the_tab_key_comes_to_is_scrolled_into_sight(qtbot: QtBot, window: MainWindow) -> None:
