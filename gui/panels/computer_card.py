@@ -7,13 +7,13 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.machine.machine import Device
-from core.provenance import Rank, Unit, format_value
+from core.provenance import Unit, format_value
 from gui import theme
 from gui.document import LOOKING, Document
+from gui.panels.plan.bandwidth import BandwidthLabel, measure_words
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.text import Style, Text
 
-_MEASURE = "Measure memory bandwidth"
 _ONE_LINE = 90  # characters; a narrower card takes two lines for a device
 
 
@@ -26,8 +26,8 @@ class ComputerCard(QWidget):
         super().__init__(parent)
         self._document = document
         self._looking = Text("Looking at this computer…", Style.MUTED)
-        self.measure_button = QPushButton(_MEASURE)
-        self.measure_button.setToolTip("Times this computer's RAM; takes a few seconds")
+        self.measure_button = QPushButton("Measure RAM")
+        self.measure_button.setToolTip("Time the RAM of this computer; takes a few seconds")
         self.measure_button.clicked.connect(self.measure_asked)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(2 * self.fontMetrics().averageCharWidth())
@@ -35,6 +35,7 @@ class ComputerCard(QWidget):
         self._grid.setColumnStretch(4, 1)
         self._rows: list[_Row] = []
         self._narrow = False
+        self._measuring = False
         self._problems = Text(style=Style.MUTED, wrap=True)
         self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._top.addLayout(self._grid, 1)
@@ -59,8 +60,8 @@ class ComputerCard(QWidget):
 
     def set_measuring(self, measuring: bool) -> None:
         """Whether this computer is being measured just now."""
-        self.measure_button.setEnabled(not measuring)
-        self.measure_button.setText("Measuring…" if measuring else _MEASURE)
+        self._measuring = measuring
+        self._show_offer()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A narrow card has the figures of a device below its name."""
@@ -91,15 +92,16 @@ class ComputerCard(QWidget):
             self._rows[-1].place(self._grid, len(self._rows) - 1, narrow=self._narrow)
         for row, device in zip(self._rows, devices, strict=True):
             row.show(device, self._document)
-        host = machine.host
-        self.measure_button.setVisible(
-            found is not None
-            and host is not None
-            and host.bandwidth.source.rank is not Rank.MEASURED
-        )
+        self._show_offer()
         words = " ".join(p.message for p in machine.problems)
         self._problems.set_text(words)
         self._problems.setVisible(bool(words))
+
+    def _show_offer(self) -> None:
+        words = measure_words(self._document.this_computer)
+        self.measure_button.setEnabled(not self._measuring)
+        self.measure_button.setText("Measuring…" if self._measuring else words)
+        self.measure_button.setVisible(bool(words))
 
 
 class _Row:
@@ -109,8 +111,8 @@ class _Row:
         self._name = Text(style=Style.STRONG)
         self._memory = FactLabel("Memory")
         self._used = FactLabel("In use")
-        self._bandwidth = FactLabel("Bandwidth")
-        self._figures = (self._memory, self._used, self._bandwidth)
+        self._bandwidth = BandwidthLabel()
+        self._figures: tuple[QWidget, ...] = (self._memory, self._used, self._bandwidth)
 
     def place(self, grid: QGridLayout, line: int, *, narrow: bool) -> None:
         """Put it into the grid: on one line, or the figures below the name."""
@@ -132,10 +134,7 @@ class _Row:
         used = format_value(device.used.value, Unit.BYTES, units)
         in_use = f"{used} in use" if device.used.known else ""
         self._used.set_number(device.used, units, in_use, name=f"{device.name}, in use")
-        known = device.bandwidth.known
-        text = None if known else "bandwidth not known"
-        name = f"{device.name}, bandwidth"
-        self._bandwidth.set_number(device.bandwidth, units, text, name=name)
+        self._bandwidth.show_device(device, units)
 
     def remove(self, grid: QGridLayout) -> None:
         """Take the row off the screen."""

@@ -82,7 +82,7 @@ def test_every_device_of_this_computer_is_shown_with_what_is_known(
         "51.2 GB/s",
         "64.0 GiB",
         "6.00 GiB in use",
-        "bandwidth not known",
+        "bandwidth unknown",
     ]
     document.set_units(UnitSystem.GB)
     assert facts(welcome)[0] == "25.8 GB"  # 24 x 2^30 = 25,769,803,776
@@ -99,6 +99,26 @@ def test_the_bandwidth_can_be_measured_until_it_was(
     document.set_this_computer(replace(HERE, devices=(gpu, replace(ram, bandwidth=measured))))
     assert facts(welcome)[-1] == "40.0 GB/s"
     assert not welcome.computer.measure_button.isVisible()
+
+
+def test_a_doubtful_measurement_is_called_so_and_can_be_repeated(
+    welcome: WelcomePanel, document: Document
+) -> None:
+    document.set_this_computer(HERE)
+    button = welcome.computer.measure_button
+    assert button.text() == "Measure RAM"
+    source = Source(Rank.MEASURED, "here", "2026-01-02")
+    doubtful = Number(40e9, Unit.BYTES_PER_SECOND, source, note="The runs differ by 20 %.")
+    gpu, ram = HERE.devices
+    document.set_this_computer(replace(HERE, devices=(gpu, replace(ram, bandwidth=doubtful))))
+    assert "40.0 GB/s" in facts(welcome)
+    assert "measured, unreliable" in texts(welcome)
+    assert button.isVisible()
+    assert button.text() == "Measure RAM again"
+    welcome.computer.set_measuring(True)
+    assert not button.isEnabled()
+    welcome.computer.set_measuring(False)
+    assert button.text() == "Measure RAM again"
 
 
 def test_what_could_not_be_seen_is_said(welcome: WelcomePanel, document: Document) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from core.machine.machine import Device
+from core.machine.machine import Device, Machine
 from core.provenance import Number, Rank
 from core.units import UnitSystem
 from gui.widgets.fact_label import FactLabel
@@ -18,6 +18,16 @@ def trust(bandwidth: Number[float]) -> str:
     # The note of a measurement says why it is doubtful.
     doubtful = bandwidth.source.rank is Rank.MEASURED and bandwidth.note
     return "measured, unreliable" if doubtful else bandwidth.source.rank.value
+
+
+def measure_words(machine: Machine | None) -> str:
+    """What a button offers for this computer; empty where its RAM was measured without doubt, or
+    there is none to measure."""
+    host = machine.host if machine else None
+    if host is None or trust(host.bandwidth) == "measured":
+        return ""
+    doubtful = host.bandwidth.known and host.bandwidth.source.rank is Rank.MEASURED
+    return "Measure RAM again" if doubtful else "Measure RAM"
 
 
 class BandwidthLabel(QWidget):

@@ -28,7 +28,7 @@ from core.machine.machine import Machine
 from core.provenance import format_value
 from core.units import UnitSystem, format_bandwidth
 from gui.document import LOOKING, Document
-from gui.panels.plan.bandwidth import BandwidthLabel, trust
+from gui.panels.plan.bandwidth import BandwidthLabel, measure_words
 from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.widgets.quiet_wheel import QuietWheel
 
@@ -146,10 +146,9 @@ class MachinePicker(QWidget):
         if self.box.hasFocus():
             self._select_all()
         self.bandwidth.show_device(machine.devices[0], units)
-        host = machine.host
-        said = trust(host.bandwidth) if host else ""
-        self.measure.setVisible(machine is here and host is not None and said != "measured")
-        self.measure.setText("Measure RAM again" if said.startswith("measured") else "Measure RAM")
+        words = measure_words(here) if machine is here else ""
+        self.measure.setText(words)
+        self.measure.setVisible(bool(words))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """The bandwidth stands beside the box, or below it where there is no room."""
