@@ -12,7 +12,7 @@ import math
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -114,6 +114,34 @@ def save(path: Path, settings: Settings) -> None:
         with suppress(OSError):
             Path(name).unlink()
         raise
+
+
+def save_changes(path: Path, base: Settings, mine: Settings) -> Settings:
+    """Write what ``mine`` changed since ``base``, and keep whatever another window has stored in
+    the meantime. Returns all that is stored now. Raises OSError."""
+    stored = load(path)
+    if stored == Settings():  # nothing is stored, or nothing that could be read
+        stored = base
+    names = [field.name for field in fields(Settings)]
+    changed = {n: getattr(mine, n) for n in names if getattr(mine, n) != getattr(base, n)}
+    if "recent_files" in changed:
+        opened = _opened_since(base.recent_files, mine.recent_files)
+        changed["recent_files"] = tuple(dict.fromkeys((*opened, *stored.recent_files)))[
+            :RECENT_LIMIT
+        ]
+    merged = replace(stored, **changed)
+    save(path, merged)
+    return merged
+
+
+def _opened_since(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
+    """The files at the front of ``now`` without which it is ``before``, as far as there is room."""
+    for count in range(len(now)):
+        opened = now[:count]
+        others = tuple(p for p in before if p not in opened)
+        if others[: RECENT_LIMIT - count] == now[count:]:
+            return opened
+    return now
 
 
 def _from_json(stored: dict[str, Any]) -> Settings:

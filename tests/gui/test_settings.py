@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,39 @@ def test_only_ten_files_are_remembered() -> None:
 
 def test_settings_lie_in_the_users_configuration(tmp_path: Path) -> None:
     assert settings.default_path().is_relative_to(tmp_path / "xdg_config_home")
+
+
+def test_two_windows_keep_each_others_changes(path: Path) -> None:
+    start = Settings(theme="dark", recent_files=("/m/old.gguf",), engine_folder="/llama")
+    settings.save(path, start)
+    first = replace(start.with_recent("/m/first.gguf"), units=UnitSystem.GB)
+    second = replace(start.with_recent("/m/second.gguf"), theme="light", geometry="AAAA")
+    settings.save_changes(path, start, first)
+    kept = settings.save_changes(path, start, second)
+    assert settings.load(path) == kept
+    assert kept == Settings(
+        units=UnitSystem.GB,
+        theme="light",
+        recent_files=("/m/second.gguf", "/m/first.gguf", "/m/old.gguf"),
+        last_folder="/m",
+        geometry="AAAA",
+        engine_folder="/llama",
+    )
+
+
+def test_a_full_list_of_recent_files_takes_what_both_windows_opened(path: Path) -> None:
+    start = Settings(recent_files=tuple(f"/m/{n}.gguf" for n in range(10)))
+    settings.save(path, start)
+    settings.save_changes(path, start, start.with_recent("/m/a.gguf"))
+    again = start.with_recent("/m/b.gguf").with_recent("/m/4.gguf")
+    kept = settings.save_changes(path, start, again)
+    numbers = ("4", "b", "a", "0", "1", "2", "3", "5", "6", "7")
+    assert kept.recent_files == tuple(f"/m/{n}.gguf" for n in numbers)
+
+
+def test_settings_that_were_deleted_while_the_window_was_open_are_written_whole(
+    path: Path,
+) -> None:
+    assert settings.save_changes(path, FULL, replace(FULL, theme="light")) == replace(
+        FULL, theme="light"
+    )
