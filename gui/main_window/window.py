@@ -32,10 +32,10 @@ from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files
 from gui.main_window.engine_check import LOG_NAMES, EngineCheck
 from gui.main_window.file_watch import FileWatch
 from gui.main_window.this_computer import ThisComputer
-from gui.panels.header_line import title
+from gui.panels.header_line import window_title
 from gui.panels.loading_strip import LoadingStrip
 from gui.panels.model_page import ModelPage
-from gui.panels.problem_area import ProblemArea
+from gui.panels.problem_area import ProblemArea, with_what_stays
 from gui.panels.welcome import WelcomePanel
 from gui.tables.export import TextFormat
 from gui.theme import Theme, ThemeMode
@@ -57,7 +57,7 @@ class MainWindow(QMainWindow):
         self.document = document
         self._theme = theme
         self._settings_path = settings_path
-        self.settings = settings_file.load(settings_path)
+        self.settings = self._stored = settings_file.load(settings_path)
         document.set_units(self.settings.units)
         theme.set_mode(ThemeMode(self.settings.theme))
         self._was_painted = False
@@ -132,14 +132,19 @@ class MainWindow(QMainWindow):
         path, self._opening = self._opening, None
         header = model.file.header
         if not (header.entries or model.file.tensors):
-            self._fail(*model.file.problems)
+            self._fail(*with_what_stays(model.file.problems, self.document.model))
             self._show_page()
             return
         if path is not None and path not in self._specimens:
             self.settings = self.settings.with_recent(str(path))
-            self._show_recent()
             self._save()
+            self._show_recent()
         self.document.set_model(model)
+
+    def close_model(self) -> None:
+        """Back to the welcome page, without what was said beside the model."""
+        self._failures = ()
+        self.document.set_model(None)
 
     def _show_progress(self, count: int) -> None:
         self.loading.set_progress(f"{format_bytes(count, self.document.units)} of its header")
@@ -163,7 +168,7 @@ class MainWindow(QMainWindow):
     def _show_model(self) -> None:
         model = self.document.model
         self.file_watch.forget()
-        self.setWindowTitle(title(model) if model else "")
+        self.setWindowTitle(window_title(model) if model else "")
         for action in self.commands.with_model:
             action.setEnabled(model is not None)
         self._show_page()
@@ -243,7 +248,10 @@ class MainWindow(QMainWindow):
             splitter=self.page.splitter_state(),
         )
         try:
-            settings_file.save(self._settings_path, self.settings)
+            self._stored = settings_file.save_changes(
+                self._settings_path, self._stored, self.settings
+            )
+            self.settings = self._stored
         except OSError as error:
             logging.warning("settings could not be saved: %s", error)
 
@@ -329,7 +337,7 @@ class MainWindow(QMainWindow):
             (a.open, self.ask_for_file),
             (a.cancel, self.opener.cancel),
             (a.reload, self.reload),
-            (a.close_model, lambda: self.document.set_model(None)),
+            (a.close_model, self.close_model),
             (a.quit, self.close),
             (a.reset, self.document.reset),
             (a.copy_markdown, lambda: self.copy_report(TextFormat.MARKDOWN)),

@@ -81,6 +81,13 @@ def title(model: Model) -> str:
     return excerpt(model.name, _NAME_LETTERS) or display(model.file.header.path.name)
 
 
+def window_title(model: Model) -> str:
+    """The model and the file that is open: two files of one model are told apart."""
+    file = display(model.file.header.path.name)
+    name = title(model)
+    return name if name == file else f"{name} — {file}"
+
+
 def layers_in_words(model: Model) -> str:
     """ "40 layers, 10 with KV"; "32 layers" where every layer keeps a cache, or nobody knows."""
     layers = model.shape.layers

@@ -131,7 +131,7 @@ def test_a_file_is_read_and_its_page_comes_to_the_front(
     open_and_wait(qtbot, window, make_file())
     assert window.document.model is not None
     assert window.pages.currentWidget() is window.page
-    assert window.windowTitle() == "Small Llama"
+    assert window.windowTitle() == "Small Llama — small.gguf"
     assert messages(window) == []
     assert window.page.tabs.tabText(window.page.tabs.indexOf(window.page.tensors)) == "Tensors 4"
 
@@ -166,7 +166,7 @@ def test_of_several_dropped_files_the_first_is_opened_and_that_is_said(
     drop(window, QUrl.fromLocalFile(str(first)), QUrl.fromLocalFile(str(second)))
     assert "first of 2 files" in window.statusBar().currentMessage()
     wait_until_read(qtbot, window)
-    assert window.windowTitle() == "First"
+    assert window.windowTitle() == "First — a.gguf"
 
 
 def test_a_dropped_folder_gets_a_sentence(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
@@ -200,7 +200,10 @@ def test_a_file_that_cannot_be_read_keeps_the_old_model(
     assert window.pages.currentWidget() is window.page
     (banner,) = window.problems.stack.banners
     assert banner.problem.severity is Severity.ERROR
+    assert banner.problem.advice.endswith("What is shown is still Small Llama — small.gguf.")
     assert window.settings.recent_files == (str(good),)
+    window.commands.close_model.trigger()  # then nothing is shown any more
+    assert messages(window) == []
 
 
 def test_a_file_that_is_not_there_gets_a_sentence_and_the_window_stays_usable(
@@ -209,6 +212,7 @@ def test_a_file_that_is_not_there_gets_a_sentence_and_the_window_stays_usable(
     open_and_wait(qtbot, window, tmp_path / "gone.gguf")
     (banner,) = window.problems.stack.banners
     assert str(tmp_path / "gone.gguf") in banner.problem.where
+    assert "still" not in banner.problem.advice
     assert window.pages.currentWidget() is window.welcome
     open_and_wait(qtbot, window, make_file())
     assert messages(window) == []
@@ -269,11 +273,11 @@ def test_the_old_model_stays_until_the_new_one_is_read_and_escape_keeps_it(
     window.open_path("/slow/disk/b.gguf")
     qtbot.waitUntil(window.loading.isVisible, timeout=5000)
     assert window.pages.currentWidget() is window.page
-    assert window.windowTitle() == "Old"
+    assert window.windowTitle() == "Old — a.gguf"
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert not window.opener.running
     assert not window.loading.isVisible()
-    assert window.windowTitle() == "Old"
+    assert window.windowTitle() == "Old — a.gguf"
     assert ended.wait(5)
 
 
@@ -298,7 +302,7 @@ def test_a_second_file_opened_while_the_first_is_read_wins(
     window.open_path(second)
     wait_until_read(qtbot, window)
     qtbot.wait(20)
-    assert window.windowTitle() == "Second"
+    assert window.windowTitle() == "Second — b.gguf"
     assert window.settings.recent_files == (str(second),)
 
 
@@ -471,7 +475,7 @@ def test_the_dialog_opens_what_was_picked_and_starts_where_the_last_file_lay(
     for _ in range(2):
         QTest.keyClick(window, Qt.Key.Key_O, Qt.KeyboardModifier.ControlModifier)
         wait_until_read(qtbot, window)
-    assert window.windowTitle() == "Small Llama"
+    assert window.windowTitle() == "Small Llama — a.gguf"
     assert folders == ["", str(path.parent)]
 
 
@@ -499,6 +503,33 @@ def test_recent_files_and_the_geometry_come_back(
     wait_until_read(qtbot, second)
     assert second.document.model is not None
     assert second.document.model.file.paths == (a,)
+
+
+def test_two_files_of_one_model_are_told_apart_in_the_title(
+    qtbot: QtBot, window: MainWindow, make_file: MakeFile
+) -> None:
+    for name in ("q4.gguf", "q8.gguf"):
+        open_and_wait(qtbot, window, make_file(name, "One"))
+        assert window.windowTitle() == f"One — {name}"
+    open_and_wait(qtbot, window, make_file("nameless.gguf", ""))
+    assert window.windowTitle() == "nameless.gguf"
+
+
+def test_two_windows_do_not_undo_each_others_settings(
+    qtbot: QtBot, make_window: MakeWindow, make_file: MakeFile
+) -> None:
+    first, second = make_window(), make_window()
+    a, b = make_file("a.gguf"), make_file("b.gguf")
+    open_and_wait(qtbot, first, a)
+    first.choose_units(UnitSystem.GB)
+    open_and_wait(qtbot, second, b)
+    second.choose_theme(ThemeMode.DARK)
+    first.close()
+    second.close()
+    third = make_window()
+    assert third.document.units is UnitSystem.GB
+    assert colors().dark
+    assert third.settings.recent_files == (str(b), str(a))
 
 
 def test_broken_settings_do_not_keep_the_window_from_opening(
