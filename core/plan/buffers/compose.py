@@ -278,6 +278,6 @@ def graph(
         raise UnmodelledError(anatomy.architecture)
     try:
         return ModelGraph(anatomy, shape).whole(layers, output_device)
-    except (LookupError, ArithmeticError, AssertionError) as error:
+    except (LookupError, ArithmeticError, AssertionError, TypeError, ValueError) as error:
         # A tensor that the layer's kind needs is not there, or has not the dimensions.
         raise UnmodelledError(anatomy.architecture) from error

@@ -119,7 +119,7 @@ def test_a_plan_without_any_one_of_a_models_tensors_is_made_or_its_buffers_are_u
 def test_a_tensor_of_another_shape_makes_a_plan_or_an_unknown_one(
     tmp_path: Path, shape: tuple[int, ...]
 ) -> None:
-    for name in ("llama-moe", "deepseek2-moe", "gemma3-dense", "mamba2-dense"):
+    for name in ("llama-moe", "deepseek2-moe", "gemma3-dense", "mamba2-dense", "deepseek4-moe"):
         model = read(tmp_path, name)
         for index, tensor in enumerate(model.file.tensors):
             other = tensor._replace(shape=shape)
