@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QFocusEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from core.units import UnitSystem
@@ -45,6 +45,12 @@ def edit(picker: MachinePicker) -> QLineEdit:
     return line
 
 
+def popup(picker: MachinePicker) -> QAbstractItemView:
+    matches = picker.completer.popup()
+    assert matches is not None
+    return matches
+
+
 def send(picker: MachinePicker, kind: QEvent.Type, reason: Qt.FocusReason) -> None:
     QApplication.sendEvent(picker.box, QFocusEvent(kind, reason))
     QApplication.processEvents()
@@ -54,7 +60,7 @@ def test_a_list_that_opens_and_closes_while_one_types_leaves_the_words(
     picker: MachinePicker, document: Document
 ) -> None:
     for letter in "rtx 4070":
-        QTest.keyClick(picker.box, letter)
+        QTest.keyClicks(picker.box, letter)
         # What X11 sends around the list of matches.
         send(picker, QEvent.Type.FocusAboutToChange, REASON.OtherFocusReason)
         send(picker, QEvent.Type.FocusOut, REASON.PopupFocusReason)
@@ -76,10 +82,10 @@ def test_the_words_stay_while_the_list_of_matches_is_open_and_go_when_the_box_is
 ) -> None:
     before = edit(picker).text()
     QTest.keyClicks(picker.box, "rtx")
-    assert picker.completer.popup().isVisible()
+    assert popup(picker).isVisible()
     send(picker, QEvent.Type.FocusOut, REASON.OtherFocusReason)
     assert edit(picker).text() == "rtx"
-    picker.completer.popup().hide()
+    popup(picker).hide()
     send(picker, QEvent.Type.FocusOut, REASON.TabFocusReason)
     assert edit(picker).text() == before
     assert document.machine is HERE
@@ -124,7 +130,7 @@ def test_a_line_taken_from_the_list_of_matches_becomes_the_line_of_the_machine(
     picker: MachinePicker, document: Document, qtbot: QtBot
 ) -> None:
     QTest.keyClicks(picker.box, "rtx 4070")
-    matches = picker.completer.popup()
+    matches = popup(picker)
     QTest.keyClick(matches, Qt.Key.Key_Down)
     QTest.keyClick(matches, Qt.Key.Key_Return)
     line = summary(document.machine, UnitSystem.GIB)

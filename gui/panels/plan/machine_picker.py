@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QListView,
     QPushButton,
     QWidget,
 )
@@ -99,6 +100,8 @@ class MachinePicker(QWidget):
         self.completer = QCompleter(self._lines, self)
         self.completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
         self.completer.setMaxVisibleItems(12)
+        self._matches = QListView()
+        self.completer.setPopup(self._matches)
         self.box.setCompleter(self.completer)
         self.bandwidth = BandwidthLabel()
         self.measure = QPushButton("Measure RAM")
@@ -172,7 +175,7 @@ class MachinePicker(QWidget):
                 # Opening the list of matches is about to change the focus, and does not.
                 event.type() is QEvent.Type.FocusOut
                 and event.reason() is not Qt.FocusReason.PopupFocusReason
-                and not self.completer.popup().isVisible()
+                and not self._matches.isVisible()
             )
         ):
             self.show_machine()
