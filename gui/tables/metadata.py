@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt
 
 from core.gguf.header import Array, Entry, Header, Value
 from gui.tables import values
-from gui.tables.sheet import Column, Sheet
+from gui.tables.sheet import Column, Sheet, longest
 
 DUPLICATE_HELP = "This key occurs twice. The first value is used; llama.cpp refuses such a file."
 
@@ -96,7 +96,7 @@ class MetadataTable(Sheet):
                 lambda row: values.type_name(entries[row]),
                 lambda: [values.type_name(entry) for entry in entries],
                 help="How the value is stored; [ ] is an array",
-                widest=max(type_names, key=len, default=""),
+                widest=longest(type_names),
             ),
         )
 

@@ -6,7 +6,7 @@ take 0.1 s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -20,6 +20,13 @@ _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
 
+def longest(texts: Iterable[str]) -> tuple[str, ...]:
+    """The texts with the most letters, a few of them: which is the widest only a font can tell."""
+    found = set(texts)
+    most = max(map(len, found), default=0)
+    return tuple(sorted(text for text in found if len(text) == most)[:16])
+
+
 @dataclass(frozen=True)
 class Column:
     """One column over the rows of a source, which are counted from 0.
@@ -27,8 +34,8 @@ class Column:
     ``name`` is what programs call it (CSV, JSON), ``title`` what the header shows. ``text`` is
     what a cell shows, ``exact`` what CSV and JSON hold, ``keys`` the sort keys of all rows.
     ``number`` columns are aligned right and show the largest first. ``widest`` is the longest text
-    of a column with a width of its own; ``stretch`` columns share the room that is left and give
-    way to ``wanted`` ones behind them.
+    of a column with a width of its own, or several that may be; ``stretch`` columns share the room
+    that is left and give way to ``wanted`` ones behind them.
     """
 
     name: str
@@ -39,7 +46,7 @@ class Column:
     number: bool = False
     help: str = ""
     tip: Callable[[int], str] | None = None
-    widest: str = ""
+    widest: str | tuple[str, ...] = ""
     stretch: int = 0
     wanted: bool = False
     elide: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle

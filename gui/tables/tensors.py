@@ -15,7 +15,7 @@ from core.gguf.types import layout_of, name_of, note_of
 from core.model.model import Model, Weights
 from core.provenance import Input, Number, Rank, Source, Unit, explain
 from core.units import UnitSystem
-from gui.tables.sheet import Column, Sheet
+from gui.tables.sheet import Column, Sheet, longest
 from gui.tables.values import short
 
 
@@ -49,7 +49,7 @@ class TensorTable(Sheet):
         self._then: Weights | None = None
         self._units = UnitSystem.GIB
         self._tensors: tuple[Tensor, ...] = ()
-        self._widest: dict[str, str] = {}
+        self._widest: dict[str, tuple[str, ...]] = {}
 
     @property
     def what_if(self) -> Weights | None:
@@ -168,7 +168,7 @@ class TensorTable(Sheet):
                 lambda row: then_types[row],
                 lambda: then_types,
                 help=f"The type it would have if the file were quantized to {label}",
-                widest=max(set(then_types), key=len, default=""),
+                widest=longest(then_types),
                 wanted=True,
             ),
             Column(
@@ -253,17 +253,17 @@ class TensorTable(Sheet):
         ]
 
 
-def _widest_texts(tensors: Sequence[Tensor], model: Model | None) -> dict[str, str]:
-    """The longest text of each column whose width depends on the model."""
+def _widest_texts(tensors: Sequence[Tensor], model: Model | None) -> dict[str, tuple[str, ...]]:
+    """The longest texts of each column whose width depends on the model."""
     shapes = {tensor.shape for tensor in tensors}
     layers = [layer for layer in model.tensor_layers if layer is not None] if model else []
     roles = set(model.tensor_roles) if model else set()
     return {
-        "type": max({tensor.type_name for tensor in tensors}, key=len, default=""),
-        "shape": max(map(shape_text, shapes), key=len, default=""),
-        "layer": str(max(layers, default=0)),
-        "role": max((r.value for r in roles), key=len, default=""),
-        "offset": f"{max((tensor.offset for tensor in tensors), default=0):,}",
+        "type": longest(tensor.type_name for tensor in tensors),
+        "shape": longest(map(shape_text, shapes)),
+        "layer": (str(max(layers, default=0)),),
+        "role": longest(role.value for role in roles),
+        "offset": (f"{max((tensor.offset for tensor in tensors), default=0):,}",),
     }
 
 

@@ -198,7 +198,9 @@ class SheetView(QTableView):
         widths: dict[int, int] = {}
         for c in visible:
             title = metrics.horizontalAdvance(columns[c].title) + arrow
-            widths[c] = max(title, metrics.horizontalAdvance(columns[c].widest)) + margin
+            widest = columns[c].widest
+            texts = (widest,) if isinstance(widest, str) else widest
+            widths[c] = max([title, *map(metrics.horizontalAdvance, texts)]) + margin
         if stretching:
             # Everything in sight, or at least what is wanted, or what stands before the names.
             least = _LEAST_LETTERS * metrics.averageCharWidth() * len(stretching)

@@ -13,7 +13,7 @@ from PySide6.QtGui import QTextDocument
 from core.model.model import Role
 from core.units import UnitSystem
 from gui.tables.export import TextFormat
-from gui.tables.sheet import Column, Sheet
+from gui.tables.sheet import Column, Sheet, longest
 from gui.tables.tensors import TensorColumn, TensorTable, stored_bytes, type_help
 from tests.support.models import Spec, model_of, tensors_of, weights_of
 
@@ -319,3 +319,9 @@ def test_a_name_that_is_no_utf8_can_be_copied_in_every_form(qapp: object) -> Non
         table.copied([0], columns, form).encode()  # what a clipboard does
     assert json.loads(table.copied([0], columns, TextFormat.JSON)) == [{"name": odd}]
     assert "a\\|b" in table.copied([0], columns, TextFormat.MARKDOWN)
+
+
+def test_the_longest_texts_are_the_same_at_every_start() -> None:
+    # Sets have another order at every start; of equal lengths only a font tells the wider.
+    assert longest(["norms", "embedding", "attention", "embedding"]) == ("attention", "embedding")
+    assert longest([]) == ()
