@@ -7,7 +7,8 @@ python=${1:-python3}
 [ "$(uname -s)" = Linux ] || exit 0
 
 # The library that Qt loads, and the Debian package that brings it. The first six serve every
-# platform plugin, the offscreen one too; the rest is for a window under X11.
+# platform plugin, the offscreen one too; then come those of a window under X11, and last the one
+# that llama.cpp needs in the tests.
 libraries='libEGL.so.1:libegl1
 libGL.so.1:libgl1
 libglib-2.0.so.0:libglib2.0-0
@@ -22,7 +23,8 @@ libxcb-randr.so.0:libxcb-randr0
 libxcb-render-util.so.0:libxcb-render-util0
 libxcb-shape.so.0:libxcb-shape0
 libxcb-xkb.so.1:libxcb-xkb1
-libxkbcommon-x11.so.0:libxkbcommon-x11-0'
+libxkbcommon-x11.so.0:libxkbcommon-x11-0
+libgomp.so.1:libgomp1'
 
 ldconfig=$(command -v ldconfig || echo /sbin/ldconfig)
 known=$("$ldconfig" -p 2>/dev/null || true)
