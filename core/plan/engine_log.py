@@ -22,6 +22,7 @@ MIB = 2**20
 # Sizes above 16 MiB pass through a 32-bit float in some lines (llama-kv-cache.cpp).
 _FLOAT_STEPS = 2**23
 _LINE_LIMIT = 4_000  # characters; what is longer is a chat template or a prompt
+_TEXT_LIMIT = 1_000  # of what it says: four times the longest line of interest
 
 
 class Size(NamedTuple):
@@ -170,7 +171,8 @@ _KEY = re.compile(
 )
 _CACHE = re.compile(
     r"size\s*=\s*[\d.]+ MiB(?: \(\s*(?P<cells>\d+) cells,[^)]*\))?, "
-    r"K \((?P<type_k>\w+)\):\s*(?P<k>[\d.]+) MiB, V \((?P<type_v>\w+)\):\s*(?P<v>[\d.]+) MiB"
+    r"K \((?P<type_k>\w+)\):\s*(?P<k>\d+(?:\.\d+)?) MiB, "
+    r"V \((?P<type_v>\w+)\):\s*(?P<v>\d+(?:\.\d+)?) MiB"
 )
 _CREATING = re.compile(r"creating\s+(?P<name>[\w -]+?) KV cache")
 _FLASH = re.compile(
@@ -192,6 +194,8 @@ _TABLE = re.compile(
 )
 _FIT = re.compile(r"(?P<name>\S+) (?P<model>\d+) (?P<context>\d+) (?P<compute>\d+)\s*")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+# Wider than any column. The patterns above take the fourth power of its width to pass it.
+_PADDING = re.compile(r"\s{32,}")
 _GIB = re.compile(r"(?P<size>\d+(?:\.\d+)?) (?P<unit>[MG])i?B")
 # What a vision projector prints about itself is no part of a context (tools/mtmd/clip.cpp).
 _NOT_A_CONTEXT = ("reserve_compute_meta", "alloc_compute_meta", "clip")
@@ -236,15 +240,19 @@ def read(text: str) -> EngineLog:
 
 
 def _plain(line: str) -> str:
-    line = _COLOUR.sub("", line[:_LINE_LIMIT])
-    if line.startswith("{"):
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            return line
-        message = entry.get("msg")
-        return message if isinstance(message, str) else ""
-    return line
+    """What a line says, without colours, padding and what only prompts are long enough for."""
+    return _PADDING.sub(" ", _message(_COLOUR.sub("", line[:_LINE_LIMIT])))[:_TEXT_LIMIT]
+
+
+def _message(line: str) -> str:
+    if not line.startswith("{"):
+        return line
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    message = entry.get("msg")
+    return message if isinstance(message, str) else ""
 
 
 class _Reader:
@@ -342,7 +350,7 @@ class _Reader:
                 context.flash_attention = resolved.get(value)
             case "kv_unified":
                 context.unified = value in ("true", "1")
-            case _ if not value.isdigit():
+            case _ if not value.isdecimal():
                 return
             case "n_seq_max":
                 context.slots = int(value)
