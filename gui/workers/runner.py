@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, Thread
 from time import monotonic
 from typing import Any, TypeAlias
@@ -111,7 +112,9 @@ class Runner(QObject):
         except Exception as caught:
             error = caught
         if not handle.cancelled():
-            self._answer.emit(generation, answer, error)
+            # At the end of the program this object may go before its thread has ended.
+            with suppress(RuntimeError):
+                self._answer.emit(generation, answer, error)
 
     def _deliver_progress(self, generation: int, done: object) -> None:
         if generation == self._generation:

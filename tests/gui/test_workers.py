@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from threading import Event
 
 import pytest
+import shiboken6
 from pytestqt.qtbot import QtBot
 
 from gui.workers.runner import Function, Handle, Runner
@@ -146,3 +147,18 @@ def test_stop_says_when_a_thread_hangs(runner: Runner) -> None:
     assert not runner.stop(0.05)
     end.set()
     assert runner.stop(5)
+
+
+def test_a_thread_that_outlives_its_runner_ends_without_a_word(
+    qapp: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    complaints: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", complaints.append)
+    gone, release = Runner("gone"), Event()
+    gone.start(waiting_for(release, "answer"))
+    (thread,) = (t for t in threading.enumerate() if t.name == "gone")
+    shiboken6.delete(gone)
+    release.set()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert complaints == []
