@@ -5,16 +5,10 @@ from __future__ import annotations
 from core.machine.machine import Backend
 from core.model.cache_size import BLOCKS
 from core.model.model import Model
-from core.plan.choice import Choice, Engine, FlashAttention
+from core.plan.choice import CUDA_ATTENDS, UNPACKED, Choice, Engine, FlashAttention
 from core.plan.engines import RULES, BeyondTraining
 from core.plan.plan import Settings
 from core.problems import Problem, Severity
-
-_UNPACKED = ("f32", "f16", "bf16")  # cache types that need no flash attention
-
-# Types that CUDA's flash attention reads (llama.cpp b11434, ggml-cuda/fattn.cu; the same code
-# runs on ROCm).
-_CUDA_KERNELS = frozenset(("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0"))
 
 
 def problems_of(model: Model, choice: Choice, settings: Settings) -> list[Problem]:
@@ -67,7 +61,7 @@ def _flash_attention(model: Model, choice: Choice, settings: Settings) -> list[P
         if choice.flash_attention is FlashAttention.OFF
         else f"{model.architecture} runs without flash attention"
     )
-    if choice.engine is Engine.OLLAMA and choice.cache_k not in _UNPACKED:
+    if choice.engine is Engine.OLLAMA and choice.cache_k not in UNPACKED:
         return [
             _illegal(
                 f"Ollama needs flash attention for OLLAMA_KV_CACHE_TYPE={choice.cache_k}, and "
@@ -75,7 +69,7 @@ def _flash_attention(model: Model, choice: Choice, settings: Settings) -> list[P
                 "Set OLLAMA_FLASH_ATTENTION=1, or keep f16.",
             )
         ]
-    if choice.cache_v not in _UNPACKED:
+    if choice.cache_v not in UNPACKED:
         return [
             _illegal(
                 f"A {choice.cache_v} V cache needs flash attention, and {why}: "
@@ -125,7 +119,7 @@ def _no_kernel(model: Model, settings: Settings) -> list[Problem]:
     lacking = [
         kind
         for kind in dict.fromkeys((settings.cache_k, settings.cache_v))
-        if kind not in _CUDA_KERNELS
+        if kind not in CUDA_ATTENDS
     ]
     if not lacking or not model.cache.groups or settings.gpu_layers < 2:
         return []

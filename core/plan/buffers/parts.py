@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from core.model.cache_size import row_bytes
 from core.plan.buffers.anatomy import Anatomy, LayerAnatomy
 from core.plan.buffers.tape import Size, Tape, Tensor, view
+from core.plan.choice import CUDA_ATTENDS, UNPACKED
 
 F32 = 4
 F16 = 2
 I32 = 4
 I64 = 8
 
-UNPACKED = frozenset(("f32", "f16", "bf16"))  # cache types whose rows are stored as they are
-# Cache types that ggml-cuda's flash attention takes (fattn.cu).
-_CUDA_ATTENDS = frozenset(("f32", "f16", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "q8_0"))
 _MOST_EXPERTS = 512  # LLAMA_MAX_EXPERTS (llama-hparams.h)
 
 
@@ -217,7 +215,7 @@ class Graph:
                     bytes_per_cell += F16 * head_v * kv_heads * shape.streams
                 if bytes_per_cell:
                     scratch = tape.per_cell(number, bytes_per_cell)
-            if shape.cuda and not _CUDA_ATTENDS.issuperset((shape.type_k, shape.type_v)):
+            if shape.cuda and not CUDA_ATTENDS.issuperset((shape.type_k, shape.type_v)):
                 # CUDA has no kernel for this type: the host attends, over copies of K and V.
                 for type_name, width in sides[:1] if latent else sides:
                     cells = tape.per_cell(
