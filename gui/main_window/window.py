@@ -31,6 +31,7 @@ from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files
 from gui.main_window.engine_check import LOG_NAMES, EngineCheck
 from gui.main_window.file_watch import FileWatch
+from gui.main_window.page_bar import PageBar
 from gui.main_window.this_computer import ThisComputer
 from gui.panels.header_line import window_title
 from gui.panels.loading_strip import LoadingStrip
@@ -39,6 +40,7 @@ from gui.panels.problem_area import ProblemArea, with_what_stays
 from gui.panels.welcome import WelcomePanel
 from gui.tables.export import TextFormat
 from gui.theme import Theme, ThemeMode
+from gui.widgets.elided_text import ElidedText
 from gui.widgets.reading_order import move_focus
 from gui.workers import opening
 from gui.workers.runner import Runner
@@ -183,6 +185,7 @@ class MainWindow(QMainWindow):
             page = self.welcome
         else:
             return
+        self.page_bar.setVisible(page is self.page and self.page_bar.count() > 1)
         if page is not self.pages.currentWidget():
             self.pages.setCurrentWidget(page)
             page.setFocus()
@@ -207,7 +210,7 @@ class MainWindow(QMainWindow):
         self._show_recent()
 
     def _say(self, sentence: str) -> None:
-        self.statusBar().showMessage(sentence)
+        self.message.setText(sentence)
 
     def _show_measuring(self, measuring: bool) -> None:
         self.page.plan.set_measuring(measuring)
@@ -327,6 +330,11 @@ class MainWindow(QMainWindow):
         column.addWidget(self.pages, 1)
         self.setCentralWidget(middle)
         self._drop_hint = DropHint(self)
+        self.page_bar = PageBar(self.page.views)
+        self.message = ElidedText()
+        # Beside the pages; what a status bar shows by itself would hide them.
+        self.statusBar().addPermanentWidget(self.page_bar)
+        self.statusBar().addPermanentWidget(self.message, 1)
         for switch in (self.commands.units, self.commands.theme):
             self.statusBar().addPermanentWidget(switch.button)
         self._tick()

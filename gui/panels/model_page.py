@@ -1,13 +1,22 @@
 """The page of an open model: its name, what it holds on the left, its plan on the right.
 
-Where the window is too narrow for two columns, the plan is the first tab.
+Where the window is too narrow for two columns, the plan is the first tab. ``views`` takes further
+pages, which then share the line with the model's name.
 """
 
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, QSize, Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QScrollArea,
+    QSplitter,
+    QStackedWidget,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from gui.document import Document
 from gui.panels.header_line import HeaderLine
@@ -60,10 +69,12 @@ class ModelPage(QWidget):
             self.splitter.setStretchFactor(number, _SHARES[number])
             side.setMinimumWidth(_COLUMN * self.fontMetrics().averageCharWidth())
         self.splitter.splitterMoved.connect(self._keep_columns)
+        self.views = QStackedWidget()
+        self.views.addWidget(self.splitter)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.addWidget(self.header)
-        self._column.addWidget(self.splitter, 1)
+        self._column.addWidget(self.views, 1)
         self._columns = QByteArray()
         self._place_columns()
         self.setFocusProxy(self.tabs.tabBar())
@@ -76,6 +87,7 @@ class ModelPage(QWidget):
 
     def show_panel(self, panel: QWidget) -> None:
         """Bring a panel to the front and give it the keyboard."""
+        self.views.setCurrentWidget(self.splitter)
         if panel is self.plan:
             panel = self.plan_area
         if self.tabs.indexOf(panel) >= 0:
@@ -86,6 +98,7 @@ class ModelPage(QWidget):
 
     def show_filter(self) -> None:
         """Put the cursor in the filter of the table in front; of the tensors where none is."""
+        self.views.setCurrentWidget(self.splitter)
         if self.tabs.currentWidget() is self.metadata:
             self.metadata.focus_filter()
         else:

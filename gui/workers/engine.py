@@ -18,9 +18,9 @@ from threading import Event, Thread
 from time import monotonic
 from typing import IO
 
-from core.plan.dry_run import PROGRAMS
-from core.plan.engine_ends import ending
-from core.plan.engine_log import EngineLog, read, says_enough, up_to_enough
+from core.check.dry_run import PROGRAMS
+from core.check.engine_ends import ending
+from core.check.engine_log import EngineLog, read, says_enough, up_to_enough
 from core.problems import Problem
 from gui.workers.runner import Function, Handle
 

@@ -13,10 +13,10 @@ from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from core.check.values import Agreement
 from core.gguf import open_file
 from core.machine import Machine, custom
 from core.model import model_from
-from core.plan.check_values import Agreement
 from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.check import CheckDialog, history

@@ -12,7 +12,7 @@ from typing import cast
 import psutil
 import pytest
 
-from core.plan.engine_log import read
+from core.check.engine_log import read
 from gui.workers import engine
 from gui.workers.engine import EngineRun, LogFile
 from gui.workers.runner import Handle

@@ -164,7 +164,7 @@ def test_of_several_dropped_files_the_first_is_opened_and_that_is_said(
 ) -> None:
     first, second = make_file("a.gguf", "First"), make_file("b.gguf", "Second")
     drop(window, QUrl.fromLocalFile(str(first)), QUrl.fromLocalFile(str(second)))
-    assert "first of 2 files" in window.statusBar().currentMessage()
+    assert "first of 2 files" in window.message.text()
     wait_until_read(qtbot, window)
     assert window.windowTitle() == "First — a.gguf"
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from core.check.compare import Check, compare, summary
+from core.check.engine_log import read, up_to_enough
+from core.check.values import Agreement
 from core.gguf import open_file
 from core.machine import custom
 from core.model import model_from
 from core.plan import resolve
-from core.plan.check import Check, compare, summary
-from core.plan.check_values import Agreement
 from core.plan.choice import Choice, FlashAttention
-from core.plan.engine_log import read, up_to_enough
 from tests.support.heads import heads
 from tests.support.llama_server import engine_log
 from tests.support.tiny_gguf import write_tiny_llama

@@ -26,10 +26,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.check.compare import Check, compare, summary
+from core.check.engine_log import EngineLog
+from core.check.engine_log import read as read_log
 from core.gguf import display
-from core.plan.check import Check, compare, summary
-from core.plan.engine_log import EngineLog
-from core.plan.engine_log import read as read_log
 from core.problems import Problem, Severity
 from gui.document import Document
 from gui.panels.check import history

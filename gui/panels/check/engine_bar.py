@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.check.dry_run import arguments, preferred
 from core.gguf import display
-from core.plan.dry_run import arguments, preferred
 from core.plan.plan import Plan
 from gui import theme
 from gui.widgets.elided_text import ElidedText

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.plan.check import Check, summary
-from core.plan.check_values import Row
+from core.check.compare import Check, summary
+from core.check.values import Row
 from core.plan.plan import Plan
 
 VERSION = 1

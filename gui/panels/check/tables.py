@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.plan.check_values import Agreement, Row
-from core.plan.engine_log import MIB, Size
+from core.check.engine_log import MIB, Size
+from core.check.values import Agreement, Row
 from core.units import UnitSystem, format_bytes_in, format_share
 from gui.panels.check.history import Record
 from gui.tables.sheet import Column, Sheet

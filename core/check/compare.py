@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.plan.check_fit import fit_rows
-from core.plan.check_options import (
+from core.check.engine_log import ZERO, Buffer, Context, EngineLog, Load, Size
+from core.check.fit import fit_rows
+from core.check.options import (
     Mismatch,
     changes,
     gpu_names,
@@ -19,7 +20,7 @@ from core.plan.check_options import (
     mismatches,
     other_model,
 )
-from core.plan.check_values import (
+from core.check.values import (
     CACHE_AND_STATE,
     EVERYWHERE,
     LEFT_OUT,
@@ -33,7 +34,6 @@ from core.plan.check_values import (
     placed,
     total,
 )
-from core.plan.engine_log import ZERO, Buffer, Context, EngineLog, Load, Size
 from core.plan.plan import PartKind, Plan
 from core.units import UnitSystem, format_bytes, format_share
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.plan.engine_ends import ending
+from core.check.engine_ends import ending
 
 # As printed by llama.cpp (b11434 and b11549), loaders and drivers.
 WORDS = [

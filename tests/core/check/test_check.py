@@ -9,13 +9,10 @@ from typing import Any
 
 import pytest
 
-from core.gguf import open_file
-from core.machine import Backend, Machine, combine, custom
-from core.model import model_from
-from core.model.model import Model
-from core.plan import resolve
-from core.plan.check import Check, compare, summary
-from core.plan.check_values import (
+from core.check.compare import Check, compare, summary
+from core.check.dry_run import CLI, COMPLETION, FIT, SERVER, arguments, preferred
+from core.check.engine_log import MIB, read, up_to_enough
+from core.check.values import (
     CACHE_AND_STATE,
     EVERYWHERE,
     REPACKED,
@@ -23,9 +20,12 @@ from core.plan.check_values import (
     Agreement,
     Row,
 )
+from core.gguf import open_file
+from core.machine import Backend, Machine, combine, custom
+from core.model import model_from
+from core.model.model import Model
+from core.plan import resolve
 from core.plan.choice import Choice, Engine, FlashAttention
-from core.plan.dry_run import CLI, COMPLETION, FIT, SERVER, arguments, preferred
-from core.plan.engine_log import MIB, read, up_to_enough
 from core.plan.plan import PartKind, Plan
 from tests.support.engine_logs import CUDA, OLD, recorded
 from tests.support.heads import heads

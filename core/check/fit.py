@@ -5,9 +5,9 @@ It has whole MiB by device, and does not say with which options it was made.
 
 from __future__ import annotations
 
-from core.model.cache_size import PADDING
-from core.plan.check_options import rows_of_logits
-from core.plan.check_values import (
+from core.check.engine_log import TableRow
+from core.check.options import rows_of_logits
+from core.check.values import (
     CACHE_AND_STATE,
     LEFT_OUT,
     Agreement,
@@ -17,7 +17,7 @@ from core.plan.check_values import (
     placed,
     total,
 )
-from core.plan.engine_log import TableRow
+from core.model.cache_size import PADDING
 from core.plan.plan import PartKind, Plan
 
 _WHOLE_BATCH = (

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.plan.engine_log import (
+from core.check.engine_log import (
     MIB,
     Context,
     Load,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from core.plan.check_options import device_name, is_host
-from core.plan.engine_log import MIB, ZERO, Size
+from core.check.engine_log import MIB, ZERO, Size
+from core.check.options import device_name, is_host
 from core.plan.plan import Plan
 from core.plan.settings import used_gpus
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from core.plan.engine_log import read, up_to_enough
+from core.check.engine_log import read, up_to_enough
 
 LINES = (
     "llama_kv_cache: size =  1024.00 MiB ( 16384 cells,  32 layers,  4/1 seqs), "

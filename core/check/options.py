@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from core.check.engine_log import Context, Load
 from core.model.model import Model
 from core.plan.choice import Engine, FlashAttention
-from core.plan.engine_log import Context, Load
 from core.plan.engines import RULES
 from core.plan.plan import PartKind, Plan
 from core.plan.settings import layer_count, used_gpus

@@ -1,0 +1,66 @@
+"""The pages of an open model, at the foot of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
+
+from gui.widgets.reading_order import reading_order
+
+MakePage: TypeAlias = Callable[[], QWidget]
+
+
+class PageBar(QTabBar):
+    """Chooses among ``views``. A page is made when somebody first looks at it."""
+
+    def __init__(self, views: QStackedWidget) -> None:
+        super().__init__()
+        self._views = views
+        self._makers: list[MakePage | None] = [None]
+        first = views.widget(0)
+        assert first is not None
+        self._pages = [first]
+        self.setShape(QTabBar.Shape.RoundedSouth)
+        self.setDrawBase(False)
+        self.setExpanding(False)
+        self.setAccessibleName("Pages")
+        self.addTab("Plan")
+        self.currentChanged.connect(self._show)
+        views.currentChanged.connect(self.setCurrentIndex)
+
+    def add_page(self, name: str, make: MakePage) -> None:
+        """One more page; ``make`` is called once, when it is first needed."""
+        place = QWidget()
+        column = QVBoxLayout(place)
+        column.setContentsMargins(0, 0, 0, 0)
+        self._makers.append(make)
+        self._pages.append(place)
+        self._views.addWidget(place)
+        self.addTab(name)
+
+    def page(self, number: int) -> QWidget:
+        """A page by its place, made now if it is not there yet."""
+        make, self._makers[number] = self._makers[number], None
+        if make is not None:
+            page = make()
+            place = self._pages[number].layout()
+            assert place is not None
+            place.addWidget(page)
+            # A file may be dropped anywhere, on text fields too.
+            for child in (page, *page.findChildren(QWidget)):
+                child.setAcceptDrops(False)
+            self._pages[number] = page
+        return self._pages[number]
+
+    def open_page(self, number: int) -> None:
+        """Bring a page to the front and give it the keyboard."""
+        self.setCurrentIndex(number)
+        for first in reading_order(self.page(number)):
+            first.setFocus()
+            return
+
+    def _show(self, number: int) -> None:
+        self.page(number)
+        self._views.setCurrentIndex(number)
