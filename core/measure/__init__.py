@@ -1,0 +1,1 @@
+"""Measuring a server that runs a model: find it, sweep its depths, and say how fast it wrote."""

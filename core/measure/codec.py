@@ -1,0 +1,103 @@
+"""Frozen values to plain JSON and back, field by field.
+
+Fields that a reader does not know are passed over and those that a writer did not know take their
+defaults, so that newer and older versions read each other's runs.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+class BadValueError(ValueError):
+    """JSON that does not hold the value which was asked for; the one argument says where."""
+
+
+def to_json(value: Any) -> Any:
+    """Plain values for ``json.dumps``: dataclasses as objects, tuples as lists."""
+    if is_dataclass(value):
+        return {f.name: to_json(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, (tuple, list)):
+        return [to_json(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): to_json(item) for key, item in value.items()}
+    return value.value if isinstance(value, StrEnum) else value
+
+
+def from_json(kind: type[T], value: Any) -> T:
+    """The value of this type in parsed JSON. Raises BadValueError."""
+    read: T = _read(kind, value, kind.__name__)
+    return read
+
+
+_HINTS: dict[type[Any], dict[str, Any]] = {}
+
+
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    """The types of a class's fields, looked up once: looking costs more than reading a value."""
+    if kind not in _HINTS:
+        _HINTS[kind] = get_type_hints(kind)
+    return _HINTS[kind]
+
+
+def _read(kind: Any, value: Any, where: str) -> Any:
+    if kind is Any:
+        return value
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        if value is None:
+            return None
+        (kind,) = (option for option in get_args(kind) if option is not type(None))
+        return _read(kind, value, where)
+    if origin is tuple:
+        return _tuple(get_args(kind), value, where)
+    if origin is dict:
+        if not isinstance(value, dict):
+            raise BadValueError(f"{where} is no object")
+        inner = get_args(kind)[1]
+        return {str(key): _read(inner, item, f"{where}.{key}") for key, item in value.items()}
+    if is_dataclass(kind) and isinstance(kind, type):
+        return _object(kind, value, where)
+    return _plain(kind, value, where)
+
+
+def _tuple(kinds: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise BadValueError(f"{where} is no list")
+    if len(kinds) == 2 and kinds[1] is Ellipsis:
+        return tuple(_read(kinds[0], item, where) for item in value)
+    if len(kinds) != len(value):
+        raise BadValueError(f"{where} does not have {len(kinds)} items")
+    return tuple(_read(kind, item, where) for kind, item in zip(kinds, value, strict=True))
+
+
+def _object(kind: type[Any], value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise BadValueError(f"{where} is no object")
+    found = {}
+    for field in fields(kind):
+        if field.name in value:
+            found[field.name] = _read(
+                _hints(kind)[field.name], value[field.name], f"{where}.{field.name}"
+            )
+        elif field.default is MISSING and field.default_factory is MISSING:
+            raise BadValueError(f"{where} has no {field.name}")
+    return kind(**found)
+
+
+def _plain(kind: Any, value: Any, where: str) -> Any:
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        try:
+            return kind(value)
+        except ValueError:
+            raise BadValueError(f"{where} is none of {', '.join(kind)}") from None
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+        return value
+    raise BadValueError(f"{where} is no {kind.__name__}")
