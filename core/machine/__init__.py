@@ -8,7 +8,7 @@ from core.machine.assemble import combine, custom, with_host_bandwidth, with_ram
 from core.machine.bandwidth import BandwidthMeasurement, measure_bandwidth
 from core.machine.detect import detect
 from core.machine.export import as_dict, measurement_as_dict
-from core.machine.machine import Backend, Device, DeviceKind, Machine
+from core.machine.machine import Backend, Device, DeviceKind, Machine, OwnRun
 
 __all__ = [
     "Backend",
@@ -16,6 +16,7 @@ __all__ = [
     "Device",
     "DeviceKind",
     "Machine",
+    "OwnRun",
     "as_dict",
     "catalogue",
     "combine",

@@ -47,17 +47,37 @@ class Device:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnRun:
+    """A decode speed that the user measured on this machine; it corrects what is expected.
+
+    ``model`` is ``core.model.fingerprint`` of the file, ``configuration`` what
+    ``core.plan.speed.configuration`` says of the plan that was measured: the same in both is the
+    same run at another depth. ``backend`` is a ``Backend`` value. ``expected`` is
+    ``plan.speed.expected.uncorrected`` of that plan at that depth, tok/s.
+    """
+
+    model: str
+    configuration: str
+    backend: str
+    depth: int
+    tok_s: float
+    expected: float
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """A computer. ``devices`` lists GPUs first and the host last; there is always a host,
     except on a unified machine, whose one device is both.
 
     ``id`` is "this", "custom" or a catalogue id. ``problems`` tell what detection could not see.
+    ``runs`` are the user's own measurements on it.
     """
 
     id: str
     name: str
     devices: tuple[Device, ...]
     problems: tuple[Problem, ...] = ()
+    runs: tuple[OwnRun, ...] = ()
 
     @property
     def gpus(self) -> tuple[Device, ...]:

@@ -83,20 +83,63 @@ class MemoryPlan:
 
 
 class DepthPoint(NamedTuple):
-    """The ceiling at one depth. ``tok_s`` is None where it is not known."""
+    """Decode speed at one depth, tok/s: the ceiling, and the band that published runs lead to
+    expect. Each is None where it is not known."""
 
     depth: int
     bytes: int | None
     tok_s: float | None
+    low: float | None = None
+    mid: float | None = None
+    high: float | None = None
+
+
+class Span(NamedTuple):
+    """A duration in seconds and its likely range: ``low`` is the fast end."""
+
+    low: float
+    mid: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """The decode speed to expect, tok/s at the chosen depth.
+
+    About five of six runs of unseen sources lie between ``low`` and ``high``. ``basis`` says in
+    words what the band is made from ("CUDA, 268 runs on 55 cards"). Where there is no data all
+    three are None with a note, and ``basis`` is empty. ``uncorrected`` is ``mid`` as it would be
+    without the user's own runs.
+    """
+
+    low: Number[float]
+    mid: Number[float]
+    high: Number[float]
+    basis: str = ""
+    uncorrected: float | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether there is data for such a plan."""
+        return self.mid.value is not None
 
 
 @dataclass(frozen=True, slots=True)
 class SpeedPlan:
-    """Decode speed. ``ceiling`` and ``bytes_per_token`` are at the chosen depth; ``curve`` runs
-    from depth 0 to the context and includes both ends and the chosen depth."""
+    """Decode and prefill speed.
+
+    ``ceiling``, ``bytes_per_token`` and ``expected`` are at the chosen depth; ``curve`` runs from
+    depth 0 to the context and includes both ends and the chosen depth. ``prefill`` (tok/s) and
+    ``ttft`` (s) are for a prompt that fills the chosen depth from nothing, and None at depth 0.
+    Other prompts, and what is written after them: ``core.plan.speed.prefill_seconds`` and
+    ``decode_seconds``.
+    """
 
     bytes_per_token: Number[int]
     ceiling: Number[float]
+    expected: Band
+    prefill: Number[float]
+    ttft: Number[float]
     curve: tuple[DepthPoint, ...]
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from core.gguf.header import ModelFile
 from core.model.model import FormatShare, Model
-from core.plan.plan import DevicePlan, MemoryPlan, Part, Plan
+from core.plan.plan import DevicePlan, MemoryPlan, Part, Plan, SpeedPlan
 from core.problems import Problem, as_values
 from core.provenance import Number
 
@@ -37,13 +37,7 @@ def as_json(plan: Plan) -> Values:
             "machine": plan.machine.id,
         },
         "memory": _memory(plan, empty),
-        "speed": {
-            "bytes_per_token": None if empty else plan.speed.bytes_per_token.value,
-            "ceiling_tok_s": None if empty else plan.speed.ceiling.value,
-            "expected_tok_s": None,
-            "prefill_tok_s": None,
-            "ttft_s": None,
-        },
+        "speed": _speed(plan.speed, empty),
         "requantized": _requantized(plan),
         "problems": [as_values(problem) for problem in all_problems(plan)],
     }
@@ -155,6 +149,20 @@ def _device(plan: DevicePlan) -> Values:
 
 def _part(part: Part) -> Values:
     return {"part": part.kind.value, "bytes": part.bytes.value}
+
+
+def _speed(speed: SpeedPlan, empty: bool) -> Values:
+    band = speed.expected
+    known = band.known and not empty
+    expected = {"low": band.low.value, "mid": band.mid.value, "high": band.high.value}
+    return {
+        "bytes_per_token": None if empty else speed.bytes_per_token.value,
+        "ceiling_tok_s": None if empty else speed.ceiling.value,
+        "expected_tok_s": expected if known else None,
+        "expected_basis": band.basis if known else None,
+        "prefill_tok_s": None if empty else speed.prefill.value,
+        "ttft_s": None if empty else speed.ttft.value,
+    }
 
 
 def _requantized(plan: Plan) -> Values | None:

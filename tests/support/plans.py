@@ -22,6 +22,7 @@ from core.model.model import (
 )
 from core.plan.choice import Choice
 from core.plan.plan import (
+    Band,
     DepthPoint,
     DevicePlan,
     MemoryPlan,
@@ -56,6 +57,10 @@ CACHE_BYTES = {
 def bytes_number(value: int | None, *, note: str = "", formula: str = "") -> Number[int]:
     """A size."""
     return Number(value, Unit.BYTES, FILE, formula=formula, note=note)
+
+
+def _unknown(unit: Unit) -> Number[float]:
+    return Number(None, unit, SHEET, note="nobody has told")
 
 
 def device(
@@ -223,6 +228,7 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
 
     depths = sorted({context * i // 128 for i in range(129)} | {depth})
     chosen = point(depth)
+    no_rate = _unknown(Unit.TOKENS_PER_SECOND)
     return Plan(
         model=model,
         machine=machine,
@@ -271,6 +277,9 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
                 ),
                 note=rule,
             ),
+            expected=Band(no_rate, no_rate, no_rate),
+            prefill=no_rate,
+            ttft=_unknown(Unit.SECONDS),
             curve=tuple(point(at) for at in depths),
         ),
         verdict=verdict,

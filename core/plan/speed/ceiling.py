@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from core.model.cache_size import row_bytes, state_moved
 from core.model.model import CacheGroup, Model, Weights
 from core.plan.placement import Placement, WeightTable, reads_by_device
-from core.plan.plan import DepthPoint, Settings, SpeedPlan
+from core.plan.plan import DepthPoint, Settings
 from core.provenance import Input, Number, Rank, Source, Unit
 
 POINTS = 128  # of the curve, besides its ends and the chosen depth
@@ -20,13 +21,22 @@ _MANY_DEVICES = "1 / sum of (bytes / bandwidth) over the devices"
 _CEILING_NOTE = "No program can be faster; real ones reach a share of it."
 
 
-def speed(
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """At the chosen depth, and over all depths."""
+
+    bytes_per_token: Number[int]
+    ceiling: Number[float]
+    points: tuple[DepthPoint, ...]
+
+
+def ceiling_curve(
     model: Model,
     weights: Weights,
     table: WeightTable,
     placement: Placement,
     settings: Settings,
-) -> SpeedPlan:
+) -> Ceiling:
     """Bytes per token and the ceiling at the chosen depth, and over all depths.
 
     Times on several devices add up: one token goes through them one after the other.
@@ -37,7 +47,7 @@ def speed(
     weights_read = sum(fixed)
     if not facts.known:
         curve = tuple(DepthPoint(d, None, None) for d in _depths(settings))
-        return SpeedPlan(
+        return Ceiling(
             Number(None, Unit.BYTES, _BYTES_SOURCE, _BYTES_FORMULA, note=_UNKNOWN_CACHE),
             Number(None, Unit.TOKENS_PER_SECOND, _BYTES_SOURCE, note=_UNKNOWN_CACHE),
             curve,
@@ -72,7 +82,7 @@ def speed(
         times = [time + b * r.seconds_per_byte for time, b in zip(times, layer_bytes, strict=True)]
     rates = [1 / time if known and time else None for time in times]
     points = tuple(map(DepthPoint, depths, reads, rates))
-    _, chosen_bytes, chosen_speed = points[depths.index(settings.depth)]
+    chosen_bytes, chosen_speed = points[depths.index(settings.depth)][1:3]
     assert chosen_bytes is not None
 
     cache_read = chosen_bytes - base_bytes
@@ -89,7 +99,7 @@ def speed(
         ),
     )
     ceiling = _ceiling(chosen_speed, placement, fixed, rows, settings, chosen_bytes, used)
-    return SpeedPlan(bytes_per_token, ceiling, points)
+    return Ceiling(bytes_per_token, ceiling, points)
 
 
 class _Rows:

@@ -1,0 +1,67 @@
+"""How long things take with a plan: writing, reading a prompt, loading."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+
+from core.plan.plan import DepthPoint, Plan, Span
+
+
+def decode_seconds(plan: Plan, start_depth: int, tokens: int) -> Span | None:
+    """Seconds of writing so many tokens, the first of them with ``start_depth`` in the cache.
+
+    Summed over the depths that the cache goes through on the way. None where there is no data for
+    this plan, or where the cache would grow past the context.
+    """
+    curve = plan.speed.curve
+    end = start_depth + max(tokens, 0)
+    if start_depth < 0 or end > curve[-1].depth or curve[0].mid is None:
+        return None
+    if tokens <= 0:
+        return Span(0.0, 0.0, 0.0)
+    first = bisect_left(curve, start_depth, key=_depth)
+    last = bisect_right(curve, end, key=_depth)
+    stops = [start_depth, *(p.depth for p in curve[first:last] if start_depth < p.depth < end), end]
+    times = [_seconds(curve, stop) for stop in stops]
+    sums = [0.0, 0.0, 0.0]
+    for n in range(len(stops) - 1):
+        width = stops[n + 1] - stops[n]
+        for each in range(3):
+            sums[each] += width * (times[n][each] + times[n + 1][each]) / 2
+    return Span(*sums)
+
+
+def prefill_seconds(plan: Plan, history: int, new_tokens: int) -> Span | None:
+    """Seconds until the first token of an answer: ``new_tokens`` are read while ``history`` tokens
+    are in the cache already. None where there is no data for this plan, or where both together are
+    more than the context."""
+    return None
+
+
+def load_seconds(plan: Plan, bytes_per_second: float) -> float:
+    """Seconds of reading the model's files at such a rate, once."""
+    return plan.model.file.file_bytes / bytes_per_second
+
+
+def _depth(point: DepthPoint) -> int:
+    return point.depth
+
+
+def _seconds(curve: Sequence[DepthPoint], depth: int) -> tuple[float, float, float]:
+    """Seconds of one token at a depth: fast end, middle, slow end. Time is a straight line from
+    one point of the curve to the next."""
+    after = max(bisect_left(curve, depth, key=_depth), 1)
+    left, right = curve[after - 1], curve[min(after, len(curve) - 1)]
+    share = (depth - left.depth) / max(right.depth - left.depth, 1)
+    return (
+        _between(left.high, right.high, share),
+        _between(left.mid, right.mid, share),
+        _between(left.low, right.low, share),
+    )
+
+
+def _between(first: float | None, second: float | None, share: float) -> float:
+    assert first is not None
+    assert second is not None
+    return (1 - share) / first + share / second
