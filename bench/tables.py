@@ -27,7 +27,7 @@ def main() -> None:
 
     from core.gguf.header import Header, Kind, ModelFile, Tensor
     from core.model.model import WHOLE, CacheFacts, Model, Role, Shape, Weights
-    from gui.tables.export import TextFormat
+    from core.tabular import TextFormat
     from gui.tables.tensors import TensorTable
     from gui.tables.view import SheetView
 

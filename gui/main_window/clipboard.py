@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from core import report
 from core.plan.plan import Plan
+from core.tabular import TextFormat, json_text
 from core.units import UnitSystem
-from gui.tables.export import TextFormat, json_text
 
 
 def report_as(form: TextFormat, plan: Plan, units: UnitSystem) -> str:

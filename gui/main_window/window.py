@@ -23,6 +23,7 @@ import resources
 from core.gguf import display
 from core.model.model import Model
 from core.problems import Problem, Severity
+from core.tabular import TextFormat
 from core.units import UnitSystem, format_bytes
 from gui import settings as settings_file
 from gui.document import Document
@@ -38,7 +39,6 @@ from gui.panels.loading_strip import LoadingStrip
 from gui.panels.model_page import ModelPage
 from gui.panels.problem_area import ProblemArea, with_what_stays
 from gui.panels.welcome import WelcomePanel
-from gui.tables.export import TextFormat
 from gui.theme import Theme, ThemeMode
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.reading_order import move_focus

@@ -13,8 +13,8 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from gui.tables import export
-from gui.tables.export import TextFormat
+from core import tabular
+from core.tabular import TextFormat
 
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
@@ -174,11 +174,11 @@ class Sheet(QAbstractTableModel):
         if form is TextFormat.MARKDOWN:
             titles = [c.title for c in chosen]
             right = [c.number for c in chosen]
-            return export.markdown(titles, _table(chosen, source_rows, exact=False), right)
+            return tabular.markdown(titles, _table(chosen, source_rows, exact=False), right)
         exact = _table(chosen, source_rows, exact=True)
         if form is TextFormat.CSV:
-            return export.comma_separated(names, exact)
-        return export.json_objects(names, exact)
+            return tabular.comma_separated(names, exact)
+        return tabular.json_objects(names, exact)
 
     # What Qt asks.
 

@@ -36,8 +36,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.tabular import TextFormat
 from gui import theme
-from gui.tables.export import TextFormat
 from gui.tables.sheet import Sheet
 
 Copier: TypeAlias = Callable[[Sequence[int], TextFormat], None]

@@ -17,11 +17,11 @@ from pytestqt.qtbot import QtBot
 
 from core.gguf import display, read_header
 from core.model.model import Model
+from core.tabular import TextFormat
 from gui.panels.metadata import MetadataPanel
 from gui.panels.metadata.array_pager import ArrayPager
 from gui.panels.metadata.panel import _ValueWindow
 from gui.panels.metadata.value_view import LINE_LETTERS, SHOWN_LETTERS
-from gui.tables.export import TextFormat
 from gui.workers.runner import Runner
 from tests.support import gguf_files as files
 from tests.support.models import document_of, model_of

@@ -11,8 +11,8 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QTextDocument
 
 from core.model.model import Role
+from core.tabular import TextFormat
 from core.units import UnitSystem
-from gui.tables.export import TextFormat
 from gui.tables.sheet import Column, Sheet, longest
 from gui.tables.tensors import TensorColumn, TensorTable, stored_bytes, type_help
 from tests.support.models import Spec, model_of, tensors_of, weights_of

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core import tabular
 from core.gguf.header import Array, Entry, Value, ValueType
-from gui.tables import export, values
+from gui.tables import values
 from tests.support.models import entry
 
 
@@ -36,7 +37,7 @@ def test_the_shown_digits_of_a_32_bit_float_read_back_as_the_same_bits(number: f
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_a_float_that_is_no_number_is_a_word_in_json(number: float) -> None:
-    text = export.json_text(values.json_value(number, ValueType.FLOAT32))
+    text = tabular.json_text(values.json_value(number, ValueType.FLOAT32))
     assert json.loads(text) == str(number)
 
 
@@ -111,11 +112,11 @@ def test_nested_arrays_have_words_and_json() -> None:
 
 def test_json_of_a_string_that_is_no_utf8_can_be_read_again() -> None:
     odd = b"\x80x".decode("utf-8", "surrogateescape")
-    text = export.json_text(odd)
+    text = tabular.json_text(odd)
     text.encode("utf-8")
     assert json.loads(text) == odd
 
 
 def test_markdown_cells_cannot_break_their_table() -> None:
-    text = export.markdown(["a"], [["x|y\\z\nw"]], [False])
+    text = tabular.markdown(["a"], [["x|y\\z\nw"]], [False])
     assert text.splitlines()[2] == "| x\\|y\\\\z<br>w |"

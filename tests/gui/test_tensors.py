@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
 from core.model.model import Role
+from core.tabular import TextFormat
 from core.units import UnitSystem
 from gui.panels.tensors import TensorsPanel
-from gui.tables.export import TextFormat
 from gui.tables.tensors import TensorColumn
 from tests.support.models import Spec, document_of, model_of, weights_of
 

@@ -20,10 +20,10 @@ from PySide6.QtWidgets import (
 from core.gguf import PageError, display, excerpt
 from core.gguf.header import Entry, Header
 from core.problems import Problem
+from core.tabular import TextFormat
 from gui.document import Document
 from gui.panels.metadata import reading
 from gui.panels.metadata.value_view import ValueView
-from gui.tables.export import TextFormat
 from gui.tables.filter_edit import FilterEdit
 from gui.tables.metadata import MetadataTable
 from gui.tables.view import SheetView

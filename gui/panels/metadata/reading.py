@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from core import tabular
 from core.gguf import display, read_page
 from core.gguf.header import Array, Entry, Header, Value
-from gui.tables import export, values
+from gui.tables import values
 
 CancelledCheck: TypeAlias = Callable[[], bool]
 
@@ -65,12 +66,12 @@ def json_of(header: Header, entries: Sequence[Entry], cancelled: CancelledCheck)
         if cancelled():
             return ""
         rows.append([entry.key, values.type_name(entry), values.json_value(value, entry.type)])
-    return export.json_objects(("key", "type", "value"), rows)
+    return tabular.json_objects(("key", "type", "value"), rows)
 
 
 def array_json(header: Header, array: Array, cancelled: CancelledCheck) -> str:
     """One array as JSON."""
-    return export.json_text(values.json_value(whole(header, array, cancelled), array.element))
+    return tabular.json_text(values.json_value(whole(header, array, cancelled), array.element))
 
 
 def markdown_of(entries: Sequence[Entry], first: Mapping[int, tuple[Value, ...]]) -> str:
@@ -84,7 +85,7 @@ def markdown_of(entries: Sequence[Entry], first: Mapping[int, tuple[Value, ...]]
         else:
             text = values.scalar_text(entry.value, entry.type)
         rows.append([display(entry.key), values.type_name(entry), text])
-    return export.markdown(("Key", "Type", "Value"), rows, (False, False, False))
+    return tabular.markdown(("Key", "Type", "Value"), rows, (False, False, False))
 
 
 def _walk(

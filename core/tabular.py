@@ -1,4 +1,4 @@
-"""Rows as Markdown, CSV or JSON. Nothing here knows Qt."""
+"""Rows as Markdown, CSV or JSON. For the clipboard and for files."""
 
 from __future__ import annotations
 
