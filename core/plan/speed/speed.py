@@ -21,7 +21,7 @@ def speed(
 ) -> SpeedPlan:
     """Bytes per token, the ceiling and what to expect, at the chosen depth and over all depths."""
     found = ceiling_curve(model, weights, table, placement, settings)
-    none = Number[float](None, Unit.TOKENS_PER_SECOND, _RUNS, note=_NO_DATA)
+    none: Number[float] = Number(None, Unit.TOKENS_PER_SECOND, _RUNS, note=_NO_DATA)
     return SpeedPlan(
         bytes_per_token=found.bytes_per_token,
         ceiling=found.ceiling,
