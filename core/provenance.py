@@ -41,6 +41,7 @@ class Unit(StrEnum):
     BYTES_PER_TOKEN = "B/token"
     TOKENS = "tokens"
     TOKENS_PER_SECOND = "tok/s"
+    FLOPS = "FLOP/s"
     SECONDS = "s"
     BITS_PER_WEIGHT = "bits/weight"
     PARAMETERS = "parameters"
@@ -98,6 +99,8 @@ def format_value(
             return units.format_bandwidth(value)
         case Unit.TOKENS_PER_SECOND:
             return units.format_rate(value)
+        case Unit.FLOPS:
+            return units.format_flops(value)
         case Unit.TOKENS:
             return f"{units.format_tokens(round(value))} tokens"
         case Unit.SECONDS:

@@ -96,6 +96,14 @@ def format_rate(tokens_per_second: float) -> str:
     return f"{_three_digits(tokens_per_second)} tok/s"
 
 
+def format_flops(per_second: float) -> str:
+    """Operations per second as makers quote them: "142 TFLOPS", "8.60 TFLOPS", "512 GFLOPS"."""
+    for name, step in (("T", 1e12), ("G", 1e9)):
+        if round(per_second / step, 2) >= 1:
+            return f"{_three_digits(per_second / step)} {name}FLOPS"
+    return f"{per_second:,.0f} FLOPS"
+
+
 def format_count(count: int) -> str:
     """A count of parameters in the field's words: "35.5 B", "494 M", "1.77 M", "640"."""
     for name, step in (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3)):

@@ -6,15 +6,19 @@ Import from here; ``catalogue`` is a module: catalogue.search(words), catalogue.
 from core.machine import catalogue
 from core.machine.assemble import combine, custom, with_host_bandwidth, with_ram
 from core.machine.bandwidth import BandwidthMeasurement, measure_bandwidth
-from core.machine.detect import detect
+from core.machine.detect import detect, disk_of
 from core.machine.export import as_dict, measurement_as_dict
-from core.machine.machine import Backend, Device, DeviceKind, Machine, OwnRun
+from core.machine.link import Link
+from core.machine.machine import Backend, Device, DeviceKind, Disk, DiskKind, Machine, OwnRun
 
 __all__ = [
     "Backend",
     "BandwidthMeasurement",
     "Device",
     "DeviceKind",
+    "Disk",
+    "DiskKind",
+    "Link",
     "Machine",
     "OwnRun",
     "as_dict",
@@ -22,6 +26,7 @@ __all__ = [
     "combine",
     "custom",
     "detect",
+    "disk_of",
     "measure_bandwidth",
     "measurement_as_dict",
     "with_host_bandwidth",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import TypeVar
 
 from core.machine.apple_limit import working_set
+from core.machine.link import written
 from core.machine.machine import (
     Backend,
     Device,
@@ -13,13 +16,25 @@ from core.machine.machine import (
     nothing_used,
     unknown_bandwidth,
     unknown_bytes,
+    unknown_flops,
 )
 from core.machine.matching import common_bandwidth, match
 from core.machine.rows import DISCRETE, MIB, Row, RowKind, all_rows
 from core.provenance import Number, Rank, Unit
 
-__all__ = ["Row", "RowKind", "all", "common_bandwidth", "machine", "match", "row", "search"]
+__all__ = [
+    "Row",
+    "RowKind",
+    "all",
+    "common_bandwidth",
+    "described",
+    "machine",
+    "match",
+    "row",
+    "search",
+]
 
+T = TypeVar("T")
 _KIND_WORDS = {
     RowKind.DESKTOP_GPU: "desktop graphics card",
     RowKind.LAPTOP_GPU: "laptop graphics mobile notebook",
@@ -88,12 +103,43 @@ def machine(id: str) -> Machine:
         bandwidth=bandwidth,
         unified=unified,
         cores=_cores(each),
-        catalogue_id=each.id,
     )
+    device = described(device, (each,))
     devices = (device,) * each.devices
     if each.kind in DISCRETE:
         devices = (*devices, unknown_host())
     return Machine(each.id, each.name, devices)
+
+
+def described(device: Device, rows: tuple[Row, ...]) -> Device:
+    """The device with what the catalogue says of its kind: arithmetic, memory type, architecture.
+
+    ``rows`` are those that its name may stand for; only what they agree on counts. A link that was
+    read from the computer stays.
+    """
+    if not rows:
+        return device
+    first = rows[0]
+
+    def agreed(of: Callable[[Row], T]) -> T | None:
+        return of(first) if _all_equal(of(each) for each in rows) else None
+
+    pcie = "" if device.unified else agreed(lambda each: each.pcie) or ""
+    return replace(
+        device,
+        catalogue_id=first.id if len(rows) == 1 else "",
+        flops=_flops(first, agreed(lambda each: each.fp16_tflops)),
+        flops32=_flops(first, agreed(lambda each: each.fp32_tflops)),
+        memory_type=agreed(lambda each: each.memory_type) or "",
+        architecture=agreed(lambda each: each.architecture) or "",
+        part=agreed(lambda each: each.kind),
+        link=device.link or written(pcie, first.provenance),
+    )
+
+
+def _all_equal(values: Iterable[object]) -> bool:
+    """Whether there is at most one value among them."""
+    return len(set(values)) <= 1
 
 
 def unknown_host() -> Device:
@@ -106,6 +152,12 @@ def unknown_host() -> Device:
         used=nothing_used(),
         bandwidth=unknown_bandwidth("catalogue", _OWN_RAM),
     )
+
+
+def _flops(each: Row, tflops: float | None) -> Number[float]:
+    if tflops is None:
+        return unknown_flops("catalogue", "The catalogue does not tell how fast it computes.")
+    return Number(tflops * 1e12, Unit.FLOPS, each.provenance)
 
 
 def _memory(each: Row) -> Number[int]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from core.machine.bandwidth import BandwidthMeasurement
-from core.machine.machine import Device, Machine
+from core.machine.link import Link
+from core.machine.machine import Device, Disk, Machine
 from core.problems import as_values
 from core.provenance import Number
 
@@ -25,6 +26,7 @@ def as_dict(machine: Machine) -> Plain:
         "id": machine.id,
         "name": machine.name,
         "devices": [_device(device) for device in machine.devices],
+        "disk": None if machine.disk is None else _disk(machine.disk),
         "problems": [as_values(problem) for problem in machine.problems],
     }
 
@@ -58,7 +60,28 @@ def _device(device: Device) -> Plain:
         "used": _figure(device.used),
         "bandwidth": _figure(device.bandwidth),
         "cores": None if device.cores is None else _figure(device.cores),
+        "flops": _figure(device.flops),
+        "flops32": _figure(device.flops32),
+        "memory_type": device.memory_type or None,
+        "architecture": device.architecture or None,
+        "part": None if device.part is None else device.part.value,
+        "link": _link(device.link),
     }
+
+
+def _disk(disk: Disk) -> Plain:
+    return {
+        "kind": disk.kind.value,
+        "name": disk.name or None,
+        "read": _figure(disk.read),
+        "link": _link(disk.link),
+    }
+
+
+def _link(link: Link | None) -> Plain | None:
+    if link is None:
+        return None
+    return {"most": _figure(link.most), "now": None if link.now is None else _figure(link.now)}
 
 
 def _figure(number: Number[int] | Number[float]) -> Plain:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.machine.link import Link
+from core.machine.rows import RowKind
 from core.problems import Problem
 from core.provenance import Number, Rank, Source, Unit
 
@@ -24,6 +26,41 @@ class Backend(StrEnum):
     SYCL = "sycl"
 
 
+class DiskKind(StrEnum):
+    NVME = "nvme"
+    SSD = "ssd"
+    HARD_DISK = "hard disk"
+    CARD = "memory card"
+    USB = "usb"
+    NETWORK = "network"
+    VIRTUAL = "virtual"  # a virtual machine's: what lies below it is not told
+    MEMORY = "memory"  # a folder that lies in RAM
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The disk that files are loaded from.
+
+    ``name`` is its model, without a serial number; empty where it is not told. ``read`` is the rate
+    at which a large file is read, bytes per second: known only where it was measured. ``link`` is
+    that of an NVMe disk, which bounds it.
+    """
+
+    kind: DiskKind
+    name: str
+    read: Number[float]
+    link: Link | None = None
+
+
+def unknown_flops(origin: str, note: str) -> Number[float]:
+    """A rate of arithmetic that ``origin`` does not tell; ``note`` says why."""
+    return Number(None, Unit.FLOPS, Source(Rank.REPORTED, origin), note=note)
+
+
+_NO_FLOPS = unknown_flops("catalogue", "Nobody tells how fast it computes.")
+
+
 @dataclass(frozen=True, slots=True)
 class Device:
     """One memory and the processor beside it.
@@ -33,6 +70,11 @@ class Device:
     bytes per second. ``unified`` marks a GPU whose memory is the host's RAM. ``cores`` are the
     physical cores of a host, or the GPU cores where a maker's bins differ by them; None where that
     says nothing. ``catalogue_id`` is the catalogue row it was recognised as, else empty.
+
+    ``flops`` is the peak rate of dense 16-bit matrix arithmetic, ``flops32`` that of plain 32-bit
+    arithmetic, both in operations per second. ``memory_type`` ("GDDR6X"), ``architecture``
+    ("Ampere") and ``part`` (what kind of part) are the catalogue's words, "" and None where it has
+    none. ``link`` joins a card to the host; None where there is none or nobody tells.
     """
 
     name: str
@@ -44,6 +86,12 @@ class Device:
     unified: bool = False
     cores: Number[int] | None = None
     catalogue_id: str = ""
+    flops: Number[float] = _NO_FLOPS
+    flops32: Number[float] = _NO_FLOPS
+    memory_type: str = ""
+    architecture: str = ""
+    part: RowKind | None = None
+    link: Link | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +119,8 @@ class Machine:
 
     ``id`` is "this", "custom" or a catalogue id. ``problems`` tell what detection could not see.
     ``runs`` are the user's own measurements on it.
+    ``disk`` is the one below the user's own files, None for a machine that is not this one; the
+    disk of a certain file is ``disk_of(path)``.
     """
 
     id: str
@@ -78,6 +128,7 @@ class Machine:
     devices: tuple[Device, ...]
     problems: tuple[Problem, ...] = ()
     runs: tuple[OwnRun, ...] = ()
+    disk: Disk | None = None
 
     @property
     def gpus(self) -> tuple[Device, ...]:

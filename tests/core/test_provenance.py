@@ -51,6 +51,7 @@ def test_every_unit_has_words_of_its_own() -> None:
         Unit.BYTES_PER_TOKEN: "3 B/token",
         Unit.TOKENS: "3 tokens",
         Unit.TOKENS_PER_SECOND: "3.00 tok/s",
+        Unit.FLOPS: "3 FLOPS",
         Unit.SECONDS: "3.00 s",
         Unit.BITS_PER_WEIGHT: "3.00 bits",
         Unit.PARAMETERS: "3",

@@ -15,6 +15,7 @@ from core.units import (
     format_bytes_in,
     format_count,
     format_exact_bytes,
+    format_flops,
     format_parts,
     format_rate,
     format_seconds,
@@ -174,3 +175,16 @@ def test_rates_counts_shares_tokens_and_times_in_words() -> None:
         "1 min 10 s",
         "2 h 5 min",
     ]
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        (142e12, "142 TFLOPS"),
+        (1.979e15, "1,979 TFLOPS"),
+        (8.6e12, "8.60 TFLOPS"),
+        (5.12e11, "512 GFLOPS"),
+    ],
+)
+def test_arithmetic_is_told_as_makers_quote_it(rate: float, text: str) -> None:
+    assert format_flops(rate) == text

@@ -33,6 +33,7 @@ class Gpu:
     slices: Sequence[Gpu] = field(default_factory=tuple)
     virtualization: int = pynvml.NVML_GPU_VIRTUALIZATION_MODE_NONE
     lost: bool = False
+    link: tuple[int, int, int, int] | None = None  # generation and lanes at most, and now
 
 
 RTX_3090 = Gpu("NVIDIA GeForce RTX 3090", 24576, 450, 1200, 9751, 384)
@@ -112,6 +113,18 @@ class FakeNvml:
     def nvmlDeviceGetMaxClockInfo(self, handle: Gpu, clock: int, /) -> int:
         assert clock == pynvml.NVML_CLOCK_MEM
         return _supported(handle.clock)
+
+    def nvmlDeviceGetMaxPcieLinkGeneration(self, handle: Gpu, /) -> int:
+        return _supported(handle.link)[0]
+
+    def nvmlDeviceGetMaxPcieLinkWidth(self, handle: Gpu, /) -> int:
+        return _supported(handle.link)[1]
+
+    def nvmlDeviceGetCurrPcieLinkGeneration(self, handle: Gpu, /) -> int:
+        return _supported(handle.link)[2]
+
+    def nvmlDeviceGetCurrPcieLinkWidth(self, handle: Gpu, /) -> int:
+        return _supported(handle.link)[3]
 
     def nvmlDeviceGetVirtualizationMode(self, handle: Gpu, /) -> int:
         return handle.virtualization

@@ -8,8 +8,9 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from core.machine.catalogue import common_bandwidth, match
+from core.machine.catalogue import common_bandwidth, described, match
 from core.machine.detect import apple, dmi, nvidia, pci, processor
+from core.machine.detect.disk import disk_of
 from core.machine.detect.limits import TookTooLongError, call_within, output_of, text_of
 from core.machine.detect.memory import Ram, control_groups, read_ram
 from core.machine.machine import (
@@ -24,7 +25,7 @@ from core.machine.machine import (
 from core.problems import Problem, Severity
 from core.provenance import Number, Rank, Source, Unit
 
-__all__ = ["detect", "ram"]
+__all__ = ["detect", "disk_of", "ram"]
 
 # Without persistence mode a driver initialises every GPU when asked, a second or more each.
 NVIDIA_SECONDS = 8.0
@@ -39,11 +40,12 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
     a Linux system's folders lie.
     """
     memory = ram(root)
+    disk = disk_of(Path("~").expanduser(), root)
     if sys.platform == "darwin":
         values = apple.sysctl_values(output_of(apple.SYSCTL) or "")
         mac = apple.device(values, output_of(apple.DISPLAYS) or "", memory)
         if mac is not None:
-            return Machine("this", f"This computer: {mac.name}", (mac,), memory.problems)
+            return Machine("this", f"This computer: {mac.name}", (mac,), memory.problems, disk=disk)
     cpuinfo = text_of(root / "proc/cpuinfo")
     board = text_of(root / "proc/device-tree/model")
     name = processor.name_from_cpuinfo(cpuinfo) or board or processor.name_elsewhere()
@@ -53,7 +55,7 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
     )
     if any(g.unified for g in gpus):
         return Machine(
-            "this", f"This computer: {_label(gpus)}", gpus, (*problems, *memory.problems)
+            "this", f"This computer: {_label(gpus)}", gpus, (*problems, *memory.problems), disk=disk
         )
     modules = dmi.modules(text_of(root / "run/udev/data/+dmi:id"))
     bandwidth, module_problems = dmi.bandwidth(modules)
@@ -65,12 +67,14 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
         used=memory.used,
         bandwidth=bandwidth,
         cores=_cores(),
+        memory_type=modules[0].type if modules else "",
     )
     return Machine(
         "this",
         f"This computer: {_label(gpus) or name}",
         (*_numbered(gpus), host),
         (*problems, *memory.problems, *module_problems, *_surroundings(cpuinfo)),
+        disk=disk,
     )
 
 
@@ -142,8 +146,8 @@ def _sleeping(root: Path, card: pci.Graphics) -> tuple[Device, Problem]:
         memory=memory,
         used=Number(0, Unit.BYTES, Source(Rank.ASSUMED, "a GPU that is switched off")),
         bandwidth=bandwidth,
-        catalogue_id=row.id if row is not None and len(rows) == 1 else "",
     )
+    device = described(device, rows)
     note = Problem(
         "gpu_asleep",
         f"{device.name} is switched off to save power; what is shown comes from its name.",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from core.machine.apple_limit import working_set
-from core.machine.catalogue import common_bandwidth, match
+from core.machine.catalogue import common_bandwidth, described, match
 from core.machine.detect.limits import whole
 from core.machine.detect.memory import Ram
 from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth
@@ -55,7 +55,7 @@ def device(values: Mapping[str, str], displays: str, ram: Ram) -> Device | None:
     else:
         bandwidth = unknown_bandwidth("catalogue", f"It does not know {chip}; type the figure.")
     limit = working_set(ram.total, whole(values.get("iogpu.wired_limit_mb")) or 0)
-    return Device(
+    mac = Device(
         name=chip,
         kind=DeviceKind.GPU,
         backend=Backend.METAL,
@@ -64,8 +64,8 @@ def device(values: Mapping[str, str], displays: str, ram: Ram) -> Device | None:
         bandwidth=bandwidth,
         unified=True,
         cores=_cores(cores),
-        catalogue_id=rows[0].id if len(rows) == 1 else "",
     )
+    return described(mac, rows)
 
 
 def _cores(cores: int | None) -> Number[int] | None:

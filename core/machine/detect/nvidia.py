@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from core import units
-from core.machine.catalogue import common_bandwidth, match
+from core.machine.catalogue import common_bandwidth, described, match
+from core.machine.link import Link, pcie
 from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth, unknown_bytes
 from core.machine.rows import Row, RowKind
 from core.problems import Problem, Severity
@@ -43,6 +44,10 @@ class Nvml(Protocol):
     def nvmlDeviceGetMemoryInfo(self, handle: Any, version: int | None = None, /) -> Any: ...
     def nvmlDeviceGetMemoryBusWidth(self, handle: Any, /) -> int: ...
     def nvmlDeviceGetMaxClockInfo(self, handle: Any, clock: int, /) -> int: ...
+    def nvmlDeviceGetMaxPcieLinkGeneration(self, handle: Any, /) -> int: ...
+    def nvmlDeviceGetMaxPcieLinkWidth(self, handle: Any, /) -> int: ...
+    def nvmlDeviceGetCurrPcieLinkGeneration(self, handle: Any, /) -> int: ...
+    def nvmlDeviceGetCurrPcieLinkWidth(self, handle: Any, /) -> int: ...
     def nvmlDeviceGetVirtualizationMode(self, handle: Any, /) -> int: ...
     def nvmlDeviceGetMigMode(self, handle: Any, /) -> Sequence[int]: ...
     def nvmlDeviceGetMaxMigDeviceCount(self, handle: Any, /) -> int: ...
@@ -94,7 +99,7 @@ def from_board(board: Board) -> Device | None:
         return None
     unknown = unknown_bandwidth("catalogue", "The board's name does not tell its version.")
     shared = unknown_bytes("catalogue", "It shares the computer's RAM.")
-    return Device(
+    device = Device(
         name=board.model,
         kind=DeviceKind.GPU,
         backend=Backend.CUDA,
@@ -102,8 +107,8 @@ def from_board(board: Board) -> Device | None:
         used=shared,
         bandwidth=_from_catalogue(rows, unknown),
         unified=True,
-        catalogue_id=rows[0].id if len(rows) == 1 else "",
     )
+    return described(device, rows)
 
 
 def _read_all(nvml: Nvml, addresses: Sequence[str] | None, board: Board | None) -> Reading:
@@ -186,9 +191,28 @@ def _device(nvml: Nvml, handle: Any, board: Board | None) -> tuple[Device, tuple
         used=used,
         bandwidth=bandwidth,
         unified=unified,
-        catalogue_id=rows[0].id if len(rows) == 1 else "",
+        link=None if unified else _link(nvml, handle),
     )
-    return device, tuple(problems)
+    return described(device, rows), tuple(problems)
+
+
+def _link(nvml: Nvml, handle: Any) -> Link | None:
+    """The card's link. "Most" is what card and slot agree on."""
+    source = Source(Rank.REPORTED, ORIGIN)
+    most = pcie(
+        _ask(nvml, nvml.nvmlDeviceGetMaxPcieLinkGeneration, handle) or 0,
+        _ask(nvml, nvml.nvmlDeviceGetMaxPcieLinkWidth, handle) or 0,
+        source,
+    )
+    if most is None:
+        return None
+    now = pcie(
+        _ask(nvml, nvml.nvmlDeviceGetCurrPcieLinkGeneration, handle) or 0,
+        _ask(nvml, nvml.nvmlDeviceGetCurrPcieLinkWidth, handle) or 0,
+        source,
+        "A link that rests is slowed down to save power.",
+    )
+    return Link(most, now)
 
 
 def _slice(nvml: Nvml, part: Any, whole: Device) -> Device:
@@ -220,6 +244,10 @@ def _slice(nvml: Nvml, part: Any, whole: Device) -> Device:
         memory=memory or unknown,
         used=used,
         bandwidth=bandwidth,
+        memory_type=whole.memory_type,
+        architecture=whole.architecture,
+        part=whole.part,
+        link=whole.link,
     )
 
 

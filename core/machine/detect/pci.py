@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.machine.detect.limits import text_of
+from core.machine.detect.limits import text_of, whole
+from core.machine.link import Link, generation_of, pcie
+from core.provenance import Rank, Source
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"
 
@@ -53,6 +55,52 @@ def nvidia_model(proc: Path, address: str) -> str:
         if key.strip() == "Model":
             return value.strip()
     return ""
+
+
+def link(device: Path) -> Link | None:
+    """The link of the PCI device in the folder ``device``; None where the system tells none.
+
+    What counts is the narrowest and slowest piece of the way up to the processor: an AMD card has a
+    switch of its own whose inner link is always wide, and a slot may have fewer lanes than the
+    card. Reading does not wake the device.
+    """
+    try:
+        place = device.resolve()
+    except (OSError, RuntimeError):
+        return None
+    most, now = [], []
+    for folder in (place, *place.parents):
+        if not text_of(folder / "class").startswith("0x"):
+            break
+        most.append(_speed_and_width(folder, "max"))
+        now.append(_speed_and_width(folder, "current"))
+    source = Source(Rank.REPORTED, "PCI bus")
+    least = _narrowest(most)
+    top = None if least is None else pcie(*least, source)
+    if top is None:
+        return None
+    present = _narrowest(now)
+    note = "A link that rests is slowed down to save power."
+    return Link(top, None if present is None else pcie(*present, source, note))
+
+
+def _speed_and_width(folder: Path, which: str) -> tuple[int, int] | None:
+    """Generation and lanes of one piece of the way ("max" or "current")."""
+    words = text_of(folder / f"{which}_link_speed").split()
+    lanes = whole(text_of(folder / f"{which}_link_width"))
+    try:
+        generation = generation_of(float(words[0])) if words else None
+    except ValueError:
+        return None
+    # An unconnected or integrated device says 0 or 255 lanes.
+    return (generation, lanes) if generation and lanes and lanes <= 32 else None
+
+
+def _narrowest(pieces: list[tuple[int, int] | None]) -> tuple[int, int] | None:
+    known = [piece for piece in pieces if piece is not None]
+    if not known:
+        return None
+    return min(generation for generation, _ in known), min(lanes for _, lanes in known)
 
 
 def _asleep(folder: Path) -> bool:

@@ -219,3 +219,23 @@ def test_only_the_given_addresses_are_asked() -> None:
     reading = nvidia.read(nvml, [RTX_3060.address])
     assert [d.name for d in reading.devices] == [RTX_3060.name]
     assert RTX_3090.address not in nvml.calls
+
+
+def test_a_resting_link_is_told_from_what_slot_and_card_agree_on() -> None:
+    """nvidia-smi -q of a 3090 at rest in a slot of eight lanes."""
+    resting = Gpu(RTX_3090.name, 24576, 450, 0, 9751, 384, link=(4, 8, 1, 8))
+    (device,) = nvidia.read(FakeNvml(resting)).devices
+    assert device.link is not None
+    assert device.link.most.value == pytest.approx(15.75e9, rel=0.001)
+    assert device.link.now is not None
+    assert device.link.now.value == pytest.approx(2e9, rel=0.001)
+
+
+def test_a_recognised_card_knows_its_arithmetic_and_its_kind() -> None:
+    (device,) = nvidia.read(FakeNvml(RTX_3090)).devices
+    assert device.flops.value == pytest.approx(142e12, rel=0.01)  # NVIDIA: 142 dense FP16 TFLOPS
+    assert device.flops.source.rank is Rank.DATASHEET
+    assert (device.memory_type, device.architecture) == ("GDDR6X", "Ampere")
+    (unknown,) = nvidia.read(FakeNvml(Gpu("NVIDIA GeForce RTX 9999", 24576))).devices
+    assert unknown.flops.value is None
+    assert unknown.flops.note
