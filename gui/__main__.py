@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from core import command_line
+from core.measure import inner
 
 
 def open_window(files: list[str]) -> int:
@@ -15,7 +16,9 @@ def open_window(files: list[str]) -> int:
 
 
 def main() -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line, or a program beside the window; returns the exit status."""
+    if inner.is_inner(sys.argv[1:]):
+        return inner.run(sys.argv[1:])
     return command_line.main(sys.argv[1:], open_window)
 
 

@@ -7,7 +7,6 @@ the answer any more; whatever it started ends with it.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from typing import IO
 from core.check.dry_run import PROGRAMS
 from core.check.engine_ends import ending
 from core.check.engine_log import EngineLog, read, says_enough, up_to_enough
+from core.check.programs import find
 from core.problems import Problem
 from gui.workers.runner import Function, Handle
 
@@ -57,13 +57,8 @@ class LogFile:
 
 
 def programs(folder: str = "") -> dict[str, str]:
-    """The llama.cpp programs on this computer by name: in ``folder`` first, then on the PATH."""
-    found = {}
-    for name in PROGRAMS:
-        path = (folder and shutil.which(name, path=folder)) or shutil.which(name)
-        if path:
-            found[name] = path
-    return found
+    """The llama.cpp programs on this computer by name: in ``folder`` first, then elsewhere."""
+    return find(PROGRAMS, folder)
 
 
 def finding(folder: str = "") -> Function:
