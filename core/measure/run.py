@@ -100,19 +100,20 @@ class Sample:
     over on an open connection (t0); all others count from t0. ``arrivals_ns`` has one stamp for
     each event with text (thinking counts), taken after the read that completed it and before
     parsing: events of one read share a stamp. ``first_answer_ns`` is the first text that is no
-    thinking. ``first_tokens`` are the tokens of the first event where the server tells.
-    ``server_timings`` is what the server said about times, as it said it.
+    thinking. ``counts`` has the tokens written up to each arrival where the server tells (an event
+    may bring several, or text held back from earlier ones). ``server_timings`` is what the server
+    said about times, as it said it.
     """
 
     kind: SampleKind
     started_ns: int
     arrivals_ns: tuple[int, ...] = ()
+    counts: tuple[int, ...] = ()
     first_byte_ns: int | None = None
     first_answer_ns: int | None = None
     ended_ns: int | None = None
     tokens: int | None = None
     token_source: TokenSource = TokenSource.EVENTS
-    first_tokens: int | None = None
     prompt_tokens: int | None = None
     cached_tokens: int | None = None
     finish: str = ""

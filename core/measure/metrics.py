@@ -1,0 +1,359 @@
+"""What the stamps mean. Every figure is a pure function of samples, worked out anew each time.
+
+Written N tokens whose first event brought n1 of them, TPOT = (last - first) / (N - n1), and decode
+speed is 1 / TPOT: one pass of the model per token, which is what a ceiling of bandwidth predicts
+(the same as vLLM's TPOT, aiperf's ITL and llama.cpp's own timings since b10434). Tokens are the
+server's count, never the number of arrivals. Times are seconds, rates per second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil, comb
+from statistics import median as middle
+
+from core.measure.run import Cell, Sample, SampleKind
+
+BURST_NS = 1_000_000  # arrivals closer than this came of one step of the engine
+LEAST_PREFILL = 256  # tokens without which a time to the first token says nothing about prefill
+LEAST_RUNS_FOR_TAIL = 20  # below it the 95th percentile is just the maximum
+LEAST_GAPS_FOR_TAIL = 100
+DELIVERY = 0.03  # by more than this the client and the server may not differ
+_CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The figures of a cell. ``low`` and ``high`` bound the median with 95 % confidence (order
+    statistics, at least 6 values), ``p5`` and ``p95`` need 20; None is what n does not allow."""
+
+    n: int
+    median: float
+    low: float | None
+    high: float | None
+    p5: float | None
+    p95: float | None
+    least: float
+    most: float
+
+
+def summary(values: Iterable[float | None]) -> Summary | None:
+    """The summary of those values that are known; None where there are none."""
+    ordered = sorted(value for value in values if value is not None)
+    n = len(ordered)
+    if not n:
+        return None
+    rank = median_rank(n)
+    tails = n >= LEAST_RUNS_FOR_TAIL
+    return Summary(
+        n=n,
+        median=middle(ordered),
+        low=ordered[rank - 1] if rank else None,
+        high=ordered[n - rank] if rank else None,
+        p5=percentile(ordered, 0.05) if tails else None,
+        p95=percentile(ordered, 0.95) if tails else None,
+        least=ordered[0],
+        most=ordered[-1],
+    )
+
+
+def median_rank(n: int) -> int:
+    """The largest rank k for which the k-th smallest and k-th largest of n values enclose the
+    median with 95 % confidence; 0 where none does (fewer than 6 values).
+
+    Each value lies below the median with probability 1/2, whatever the distribution is.
+    """
+    below, rank = 0, 0
+    for k in range(1, n // 2 + 1):
+        below += comb(n, k - 1)
+        if 1 - 2 * below / 2**n < _CONFIDENCE:
+            break
+        rank = k
+    return rank
+
+
+def percentile(ordered: Sequence[float], share: float) -> float:
+    """The nearest-rank percentile of sorted values: one of them, never one in between."""
+    return ordered[max(0, ceil(share * len(ordered)) - 1)]
+
+
+# One request ------------------------------------------------------------------------------------
+
+
+def ttft(sample: Sample) -> float | None:
+    """Seconds from the request to the first text, thinking counted."""
+    return sample.arrivals_ns[0] / 1e9 if sample.arrivals_ns else None
+
+
+def first_answer(sample: Sample) -> float | None:
+    """Seconds from the request to the first text that is no thinking."""
+    return None if sample.first_answer_ns is None else sample.first_answer_ns / 1e9
+
+
+def tpot(sample: Sample) -> float | None:
+    """Seconds per token after the first, by the stamps of this side."""
+    if len(sample.arrivals_ns) < 2 or sample.tokens is None:
+        return None
+    first = sample.counts[0] if sample.counts else 1
+    last = sample.counts[-1] if sample.counts else sample.tokens
+    passed = sample.arrivals_ns[-1] - sample.arrivals_ns[0]
+    if last <= first or passed <= 0:
+        return None
+    return passed / 1e9 / (last - first)
+
+
+def decode_rate(sample: Sample) -> float | None:
+    """Tokens per second by the stamps of this side."""
+    seconds = tpot(sample)
+    return None if seconds is None else 1 / seconds
+
+
+def server_decode_rate(sample: Sample) -> float | None:
+    """Tokens per second by the server's own timings: (n - 1) over the time of writing.
+
+    Servers that print n over that time are too high by n / (n - 1).
+    """
+    timings = sample.server_timings
+    for count, time, unit in (
+        ("predicted_n", "predicted_ms", 1e3),
+        ("eval_count", "eval_duration", 1e9),
+    ):
+        n, duration = _number(timings.get(count)), _number(timings.get(time))
+        if n and duration and n >= 2:
+            return (n - 1) * unit / duration
+    return None
+
+
+def best_decode_rate(sample: Sample) -> float | None:
+    """The server's own figure where it gives one, else this side's."""
+    rate = server_decode_rate(sample)
+    return decode_rate(sample) if rate is None else rate
+
+
+def uncached(sample: Sample) -> int | None:
+    """Prompt tokens that really were read; None where the server does not say what it had kept.
+
+    On a prompt that nobody sent before, all of them.
+    """
+    prompt_n = sample.server_timings.get("prompt_n")
+    if isinstance(prompt_n, int):
+        return prompt_n
+    if sample.prompt_tokens is None:
+        return None
+    if sample.cached_tokens is not None:
+        return max(0, sample.prompt_tokens - sample.cached_tokens)
+    return sample.prompt_tokens if sample.kind is SampleKind.COLD else None
+
+
+def prefill_rate(sample: Sample, round_trip: float = 0.0) -> float | None:
+    """Prompt tokens read per second, of those that were not kept from before.
+
+    By the server's time, or else by the time to the first token where it is long enough to mean
+    anything. A single token of prompt says nothing. ``round_trip`` in seconds.
+    """
+    read = uncached(sample)
+    if read is None or read < 2:
+        return None
+    seconds = None
+    for name, unit in (("prompt_ms", 1e3), ("prompt_eval_duration", 1e9)):
+        time = _number(sample.server_timings.get(name))
+        if time:
+            seconds = time / unit
+            break
+    if seconds is None:
+        first = ttft(sample)
+        if first is None or read < LEAST_PREFILL or first <= 5 * round_trip:
+            return None
+        seconds = first - round_trip
+    return read / seconds
+
+
+def bursts(sample: Sample) -> tuple[tuple[int, int], ...]:
+    """Arrivals of one step of the engine as one: (when the first came in ns, how many arrivals).
+
+    Speculation, held-back characters and slow networks bring several at once.
+    """
+    found: list[list[int]] = []
+    previous = None
+    for at in sample.arrivals_ns:
+        if previous is not None and at - previous < BURST_NS:
+            found[-1][1] += 1
+        else:
+            found.append([at, 1])
+        previous = at
+    return tuple((at, count) for at, count in found)
+
+
+def gaps(sample: Sample) -> tuple[float, ...]:
+    """Seconds between the bursts."""
+    starts = [at for at, _ in bursts(sample)]
+    return tuple((b - a) / 1e9 for a, b in zip(starts, starts[1:], strict=False))
+
+
+def drafted(sample: Sample) -> tuple[int, int] | None:
+    """Tokens that a draft proposed and those that were taken; None where none was used."""
+    proposed = sample.server_timings.get("draft_n")
+    taken = sample.server_timings.get("draft_n_accepted")
+    if isinstance(proposed, int) and isinstance(taken, int) and proposed > 0:
+        return proposed, taken
+    return None
+
+
+def step_rate(sample: Sample) -> float | None:
+    """Passes of the model per second: with speculation fewer than tokens. This is what the ceiling
+    bounds; tokens per second may exceed it."""
+    rate = best_decode_rate(sample)
+    draft = drafted(sample)
+    if rate is None or draft is None or sample.tokens is None or sample.tokens < 2:
+        return rate
+    return rate * max(0, sample.tokens - draft[1] - 1) / (sample.tokens - 1)
+
+
+def shared_reads(sample: Sample) -> float | None:
+    """The share of arrivals that came with the one before in a single read: something on the way
+    holds text back. Speculation does so as well."""
+    stamps = sample.arrivals_ns
+    if len(stamps) < 2:
+        return None
+    return sum(a == b for a, b in zip(stamps, stamps[1:], strict=False)) / (len(stamps) - 1)
+
+
+# One cell ---------------------------------------------------------------------------------------
+
+
+def decode(cell: Cell) -> Summary | None:
+    """Tokens per second of one request, by this side's stamps."""
+    return summary(map(decode_rate, cell.measured))
+
+
+def server_decode(cell: Cell) -> Summary | None:
+    """Tokens per second of one request, by the server's timings."""
+    return summary(map(server_decode_rate, cell.measured))
+
+
+def best_decode(cell: Cell) -> Summary | None:
+    """The headline: the server's figures where every request has one, else this side's."""
+    ours = decode(cell)
+    theirs = server_decode(cell)
+    return theirs if theirs is not None and theirs.n == len(cell.measured) else ours
+
+
+def steps(cell: Cell) -> Summary | None:
+    """Passes of the model per second, to be held against the ceiling."""
+    return summary(map(step_rate, cell.measured))
+
+
+def time_per_token(cell: Cell) -> Summary | None:
+    """Seconds per token, by this side's stamps."""
+    return summary(map(tpot, cell.measured))
+
+
+def fresh(cell: Cell) -> tuple[Sample, ...]:
+    """The sound requests whose whole prompt was read: cold ones, and a fill that found nothing."""
+    return tuple(
+        s
+        for s in cell.samples
+        if s.sound
+        and (
+            s.kind is SampleKind.COLD
+            or (s.kind is SampleKind.FILL and s.cached_tokens is not None and s.cached_tokens <= 1)
+        )
+    )
+
+
+def time_to_first(cell: Cell) -> Summary | None:
+    """Seconds to the first text on a prompt that was not in the cache."""
+    return summary(map(ttft, fresh(cell)))
+
+
+def prefill(cell: Cell) -> Summary | None:
+    """Prompt tokens per second: of cold requests, else of what a fill added."""
+    cold = summary(map(prefill_rate, fresh(cell)))
+    if cold is not None:
+        return cold
+    fills = [s for s in cell.samples if s.kind is SampleKind.FILL and s.sound]
+    return summary(map(prefill_rate, fills))
+
+
+def exact_depth(cell: Cell) -> int | None:
+    """Tokens in the cache when writing began, as the server counted them; None where it did not."""
+    counts = [s.prompt_tokens for s in cell.measured if s.prompt_tokens is not None]
+    return round(middle(counts)) if counts else None
+
+
+def point_depth(cell: Cell) -> float | None:
+    """The depth that the decode rate belongs to: the cache grows while it writes."""
+    depth = exact_depth(cell)
+    counts = [s.tokens for s in cell.measured if s.tokens is not None]
+    if depth is None or not counts:
+        return None
+    return depth + (middle(counts) - 1) / 2
+
+
+def longest_gaps(cell: Cell) -> float | None:
+    """The 95th percentile of the seconds between bursts, over all requests of a cell."""
+    pooled = sorted(gap for s in cell.measured for gap in gaps(s))
+    return percentile(pooled, 0.95) if len(pooled) >= LEAST_GAPS_FOR_TAIL else None
+
+
+def total_rate(cell: Cell) -> Summary | None:
+    """Tokens per second of all requests at the same time, round by round: tokens written from the
+    first text of any to the last text of any, over that time."""
+    rounds: dict[int, list[Sample]] = {}
+    for s in cell.measured:
+        if len(s.arrivals_ns) >= 2 and s.tokens is not None:
+            rounds.setdefault(s.round, []).append(s)
+    rates = []
+    for together in rounds.values():
+        if len(together) < cell.concurrency:
+            continue
+        begin = min(s.started_ns + s.arrivals_ns[0] for s in together)
+        end = max(s.started_ns + s.arrivals_ns[-1] for s in together)
+        written = sum((s.tokens or 0) - (s.counts[0] if s.counts else 1) for s in together)
+        if end > begin:
+            rates.append(written * 1e9 / (end - begin))
+    return summary(rates)
+
+
+def disagreement(cell: Cell) -> float | None:
+    """This side's median rate over the server's, less one; None where one of them is missing."""
+    pairs = [(decode_rate(s), server_decode_rate(s)) for s in cell.measured]
+    ratios = [ours / theirs - 1 for ours, theirs in pairs if ours and theirs]
+    return middle(ratios) if ratios else None
+
+
+def drift(cell: Cell) -> float | None:
+    """The last third's median rate over the first third's, less one; None below six requests."""
+    rates = [r for r in map(best_decode_rate, cell.measured) if r is not None]
+    if len(rates) < 6:
+        return None
+    third = len(rates) // 3
+    return middle(rates[-third:]) / middle(rates[:third]) - 1
+
+
+def spread(cell: Cell) -> float | None:
+    """The coefficient of variation of the decode rate; None below two requests."""
+    rates = [r for r in map(best_decode_rate, cell.measured) if r is not None]
+    if len(rates) < 2:
+        return None
+    mean = sum(rates) / len(rates)
+    return float((sum((r - mean) ** 2 for r in rates) / (len(rates) - 1)) ** 0.5 / mean)
+
+
+def outliers(cell: Cell) -> tuple[Sample, ...]:
+    """Requests far from the rest (modified z above 3.5): shown, never left out."""
+    rated = [(s, r) for s in cell.measured if (r := best_decode_rate(s)) is not None]
+    if len(rated) < 3:
+        return ()
+    center = middle(r for _, r in rated)
+    deviation = middle(abs(r - center) for _, r in rated)
+    if not deviation:
+        return ()
+    return tuple(s for s, r in rated if 0.6745 * abs(r - center) / deviation > 3.5)
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        return float(value)
+    return None
