@@ -46,6 +46,7 @@ class Unit(StrEnum):
     BITS_PER_WEIGHT = "bits/weight"
     PARAMETERS = "parameters"
     SHARE = "share"  # 0..1
+    WATTS = "W"
     COUNT = ""
 
 
@@ -109,6 +110,8 @@ def format_value(
             return units.format_count(round(value))
         case Unit.SHARE:
             return units.format_share(value)
+        case Unit.WATTS:
+            return f"{value:,.0f} W"
         case Unit.BITS_PER_WEIGHT:
             return f"{value:.2f} bits"
         case Unit.COUNT:

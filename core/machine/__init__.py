@@ -10,6 +10,7 @@ from core.machine.detect import detect, disk_of
 from core.machine.export import as_dict, measurement_as_dict
 from core.machine.link import Link
 from core.machine.machine import Backend, Device, DeviceKind, Disk, DiskKind, Machine, OwnRun
+from core.machine.spec import machine_from, spec_of
 
 __all__ = [
     "Backend",
@@ -27,8 +28,10 @@ __all__ = [
     "custom",
     "detect",
     "disk_of",
+    "machine_from",
     "measure_bandwidth",
     "measurement_as_dict",
+    "spec_of",
     "with_host_bandwidth",
     "with_ram",
 ]

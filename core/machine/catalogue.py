@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import cache
 from typing import TypeVar
 
 from core.machine.apple_limit import working_set
@@ -28,6 +29,7 @@ __all__ = [
     "all",
     "common_bandwidth",
     "described",
+    "find",
     "machine",
     "match",
     "row",
@@ -59,15 +61,25 @@ def all() -> tuple[Row, ...]:
 
 def row(id: str) -> Row:
     """One row. Raises LookupError with a sentence that names what it may have meant."""
-    for each in all_rows():
-        if each.id == id:
-            return each
+    found = find(id)
+    if found is not None:
+        return found
     from difflib import get_close_matches
 
     close = [each.id for each in search(id.replace("-", " "))[:3]]
     close = close or get_close_matches(id, [each.id for each in all_rows()], n=3)
     hint = f"; did you mean {' or '.join(close)}?" if close else ""
     raise LookupError(f"the catalogue has no machine {id!r}{hint}")
+
+
+def find(id: str) -> Row | None:
+    """One row, or None where there is none of this id."""
+    return _by_id().get(id)
+
+
+@cache
+def _by_id() -> dict[str, Row]:
+    return {each.id: each for each in all_rows()}
 
 
 def search(words: str) -> tuple[Row, ...]:

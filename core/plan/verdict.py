@@ -8,9 +8,11 @@ from core.machine.machine import Backend, Device, DeviceKind
 from core.model.model import Model
 from core.plan.placement import Placement, place
 from core.plan.plan import DevicePlan, Part, PartKind, Plan, Verdict
+from core.provenance import Input, Number, Rank, Source, Unit
 from core.units import UnitSystem, format_bytes
 
 MIB = 2**20
+_BUDGET = Source(Rank.DERIVED, "the budget of each device")
 _STRANGE = ("shard-mismatch", "shard-tensors")  # what core.gguf says of such a set
 
 # What should stay free: llama.cpp's own margin for CUDA devices, and twice that where drivers
@@ -61,31 +63,52 @@ def judge(
     system: UnitSystem = UnitSystem.GIB,
 ) -> tuple[Verdict, str]:
     """The worst device decides. A host of unknown size counts only where layers lie on it."""
+    verdict, plans = _deciding(placement, devices)
+    if verdict is Verdict.DOES_NOT_FIT:
+        return verdict, "; ".join(_too_much(plan, system) for plan in plans)
+    if verdict is Verdict.UNKNOWN:
+        plan = plans[0]
+        if plan.total.value is None:
+            return Verdict.UNKNOWN, plan.total.note
+        if lacks_tensors(model):
+            return Verdict.UNKNOWN, "a part of the model is missing: every total is a lower bound"
+        return Verdict.UNKNOWN, f"the memory of {plan.device.name} is not known"
+    if verdict is Verdict.TIGHT:
+        return verdict, "; ".join(f"only {_free(plan, system)}" for plan in plans)
+    return verdict, _free(min(plans, key=lambda plan: plan.free.value or 0), system)
+
+
+def room(placement: Placement, devices: Sequence[DevicePlan]) -> Number[int]:
+    """Bytes that are free where least is, among the devices that decide. Negative is what is
+    lacking, summed over the devices that lack; None where the verdict is unknown."""
+    verdict, plans = _deciding(placement, devices)
+    if verdict is Verdict.DOES_NOT_FIT:
+        lacks = [(plan.device.name, _over(plan)) for plan in plans]
+        inputs = tuple(Input(name, -over, Unit.BYTES) for name, over in lacks)
+        words = "; ".join(_too_much(plan, UnitSystem.GIB) for plan in plans)
+        total = -sum(over for _, over in lacks)
+        return Number(total, Unit.BYTES, _BUDGET, "capacity - needed", inputs, words)
+    if verdict is Verdict.UNKNOWN:
+        note = plans[0].total.note or plans[0].device.memory.note
+        return Number(None, Unit.BYTES, _BUDGET, note=note or "A part of the model is missing.")
+    return min(plans, key=lambda plan: plan.free.value or 0).free
+
+
+def _deciding(
+    placement: Placement, devices: Sequence[DevicePlan]
+) -> tuple[Verdict, list[DevicePlan]]:
+    """The verdict over all devices, and those that it rests on."""
     working = {*placement.layers, placement.output}
     judged = [
         (number, plan)
         for number, plan in enumerate(devices)
         if number in working or (number == placement.host and plan.device.memory.known)
     ]
-    over = [plan for _, plan in judged if plan.verdict is Verdict.DOES_NOT_FIT]
-    if over:
-        return Verdict.DOES_NOT_FIT, "; ".join(_too_much(plan, system) for plan in over)
-    unknown = [plan for _, plan in judged if plan.verdict is Verdict.UNKNOWN]
-    if unknown:
-        plan = unknown[0]
-        if plan.total.value is None:
-            return Verdict.UNKNOWN, plan.total.note
-        if lacks_tensors(model):
-            return Verdict.UNKNOWN, "a part of the model is missing: every total is a lower bound"
-        return Verdict.UNKNOWN, f"the memory of {plan.device.name} is not known"
-    tight = [plan for _, plan in judged if plan.verdict is Verdict.TIGHT]
-    if tight:
-        return Verdict.TIGHT, "; ".join(f"only {_free(plan, system)}" for plan in tight)
-    least = min(
-        (plan for number, plan in judged if number in working),
-        key=lambda plan: plan.free.value or 0,
-    )
-    return Verdict.FITS, _free(least, system)
+    for verdict in (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT):
+        found = [plan for _, plan in judged if plan.verdict is verdict]
+        if found:
+            return verdict, found
+    return Verdict.FITS, [plan for number, plan in judged if number in working]
 
 
 def reason(plan: Plan, system: UnitSystem) -> str:
@@ -101,6 +124,10 @@ def _free(plan: DevicePlan, system: UnitSystem) -> str:
 def _too_much(plan: DevicePlan, system: UnitSystem) -> str:
     if plan.free.value is not None:
         return f"{format_bytes(-plan.free.value, system)} too much on {plan.device.name}"
+    return f"at least {format_bytes(_over(plan), system)} too much on {plan.device.name}"
+
+
+def _over(plan: DevicePlan) -> int:
+    """What a device lacks, at least."""
     known = sum(part.bytes.value or 0 for part in plan.parts)
-    over = known - (plan.device.memory.value or 0)
-    return f"at least {format_bytes(over, system)} too much on {plan.device.name}"
+    return known - (plan.device.memory.value or 0)

@@ -36,6 +36,7 @@ def ceiling_curve(
     table: WeightTable,
     placement: Placement,
     settings: Settings,
+    points: int = POINTS,
 ) -> Ceiling:
     """Bytes per token and the ceiling at the chosen depth, and over all depths.
 
@@ -46,7 +47,7 @@ def ceiling_curve(
     fixed = reads_by_device(table, placement)
     weights_read = sum(fixed)
     if not facts.known:
-        curve = tuple(DepthPoint(d, None, None) for d in _depths(settings))
+        curve = tuple(DepthPoint(d, None, None) for d in _depths(settings, points))
         return Ceiling(
             Number(None, Unit.BYTES, _BYTES_SOURCE, _BYTES_FORMULA, note=_UNKNOWN_CACHE),
             Number(None, Unit.TOKENS_PER_SECOND, _BYTES_SOURCE, note=_UNKNOWN_CACHE),
@@ -73,7 +74,7 @@ def ceiling_curve(
                 layers / (speeds[d] or 1) for d, layers in enumerate(r.layers) if layers
             )
 
-    depths = _depths(settings)
+    depths = _depths(settings, points)
     reads: list[int] = [base_bytes] * len(depths)
     times = [base_time] * len(depths)
     for r in rows:
@@ -81,8 +82,8 @@ def ceiling_curve(
         reads = [read + b * r.count for read, b in zip(reads, layer_bytes, strict=True)]
         times = [time + b * r.seconds_per_byte for time, b in zip(times, layer_bytes, strict=True)]
     rates = [1 / time if known and time else None for time in times]
-    points = tuple(map(DepthPoint, depths, reads, rates))
-    chosen_bytes, chosen_speed = points[depths.index(settings.depth)][1:3]
+    curve = tuple(map(DepthPoint, depths, reads, rates))
+    chosen_bytes, chosen_speed = curve[depths.index(settings.depth)][1:3]
     assert chosen_bytes is not None
 
     cache_read = chosen_bytes - base_bytes
@@ -99,7 +100,7 @@ def ceiling_curve(
         ),
     )
     ceiling = _ceiling(chosen_speed, placement, fixed, rows, settings, chosen_bytes, used)
-    return Ceiling(bytes_per_token, ceiling, points)
+    return Ceiling(bytes_per_token, ceiling, curve)
 
 
 class _Rows:
@@ -134,10 +135,10 @@ class _Rows:
         ]
 
 
-def _depths(settings: Settings) -> list[int]:
+def _depths(settings: Settings, points: int) -> list[int]:
     """From 0 to the context in even steps, both ends and the chosen depth among them."""
     context = settings.context
-    depths = {context * step // POINTS for step in range(POINTS + 1)}
+    depths = {context * step // points for step in range(points + 1)}
     depths.add(settings.depth)
     return sorted(depths)
 

@@ -1,0 +1,116 @@
+"""The whole catalogue at once: what fits where, and how fast.
+
+A budget depends on a machine only by what its devices can hold and what a driver keeps of it;
+those that agree in that share one, and only the speed is worked out for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from core.machine import catalogue
+from core.machine.catalogue import Row, RowKind
+from core.machine.machine import Machine
+from core.model.model import Model
+from core.plan import room
+from core.plan.budget import Budget, budget
+from core.plan.choice import Choice
+from core.plan.overhead import overhead
+from core.plan.plan import Verdict
+from core.plan.speed import speed
+from core.provenance import Number, Rank, Source, Unit
+
+_SUM = Source(Rank.DERIVED, "sum over the devices, each with layers of its own")
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One machine of the catalogue. ``memory`` is what its devices hold together, ``tok_s`` the
+    ceiling and ``expected`` the middle of the band at the chosen depth."""
+
+    row: Row
+    verdict: Verdict
+    memory: Number[int]
+    room: Number[int]
+    ceiling: Number[float]
+    expected: Number[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which machines of the catalogue; None and 0 ask for nothing.
+
+    ``memory`` is bytes by the maker's word, of all devices together, ``year`` that of the maker's
+    presentation; rows without a year are left out where one is asked for.
+    """
+
+    kind: RowKind | None = None
+    vendor: str = ""
+    memory: int = 0
+    year: int = 0
+
+    def takes(self, row: Row) -> bool:
+        """Whether a row is one of them."""
+        return (
+            self.kind in (None, row.kind)
+            and self.vendor in ("", row.vendor)
+            and row.nominal_bytes * row.devices >= self.memory
+            and (row.year or 0) >= self.year
+        )
+
+
+def sweep(model: Model, choice: Choice, rows: Sequence[Row] | None = None) -> tuple[Point, ...]:
+    """Every row of the catalogue (or these), in its order."""
+    made: dict[Hashable, Budget] = {}
+    points = []
+    for row in catalogue.all() if rows is None else rows:
+        machine = catalogue.machine(row.id)
+        key = tuple(
+            (
+                d.kind,
+                d.backend,
+                d.unified,
+                d.memory.value,
+                d.used.value,
+                _kept(d.backend, machine, n),
+            )
+            for n, d in enumerate(machine.devices)
+        )
+        shared = made.get(key)
+        if shared is None:
+            shared = made[key] = budget(model, machine, choice)
+        points.append(_point(model, row, machine, shared))
+    return tuple(points)
+
+
+def _kept(backend: str, machine: Machine, number: int) -> int | None:
+    """What a driver keeps of a device: the one part of a budget that goes by its bandwidth."""
+    return overhead(machine.devices[number], backend).value
+
+
+def _point(model: Model, row: Row, machine: Machine, shared: Budget) -> Point:
+    placement = replace(shared.placement, devices=machine.devices)
+    found = speed(model, shared.weights, shared.table, placement, shared.settings, points=1)
+    plans = tuple(
+        replace(plan, device=device)
+        for plan, device in zip(shared.memory.devices, machine.devices, strict=True)
+    )
+    return Point(
+        row=row,
+        verdict=shared.memory.verdict,
+        memory=_memory(machine),
+        room=room(placement, plans),
+        ceiling=found.ceiling,
+        expected=found.expected.mid,
+    )
+
+
+def _memory(machine: Machine) -> Number[int]:
+    """Of one device as it is; of several the sum, which no single layer can use."""
+    devices = machine.gpus or machine.devices
+    if len(devices) == 1:
+        return devices[0].memory
+    sizes = [device.memory.value for device in devices]
+    total = None if None in sizes else sum(size or 0 for size in sizes)
+    return Number(total, Unit.BYTES, _SUM, note=f"{len(devices)} devices")

@@ -1,0 +1,132 @@
+"""A machine in one line of text, for the command line and for settings.
+
+``this`` is this computer, a catalogue id is that machine, and parts joined by ``+`` are one
+computer out of several: ``2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2``. A part can be figures:
+``gpu:24GiB@936`` (a backend may follow: ``gpu:24GiB@936:vulkan``), ``unified:128GiB@256:metal`` or
+``ram:64GiB@51.2``; the rate (GB/s) may be left out. ``apple-m4-max+ram:64GiB`` is that chip with so
+much memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from core.machine import catalogue
+from core.machine.assemble import combine, custom, with_ram
+from core.machine.machine import Backend, Device, DeviceKind, Machine
+from core.units import parse_bandwidth, parse_bytes
+
+THIS = "this"
+MOST_PARTS = 16  # more cards than one board takes are a slip
+_COUNT = re.compile(r"([1-9][0-9]?)\s*x\s*(.+)")
+_FIGURES = re.compile(r"(gpu|unified|ram):\s*([^@:]+?)\s*(?:@\s*([^:]+?))?\s*(?::\s*([a-z]+))?")
+
+
+def machine_from(
+    text: str, this: Machine | None = None, own: Mapping[str, Machine] | None = None
+) -> Machine:
+    """The machine that the text names; ``own`` are the user's, by their ids.
+
+    Raises LookupError where the catalogue has no such id, ValueError where a figure is none or
+    parts cannot be joined; both with a sentence.
+    """
+    parts = [part.strip() for part in text.split("+")]
+    ram = 0
+    if len(parts) > 1:
+        last = _FIGURES.fullmatch(parts[-1].lower())
+        if last and last[1] == "ram" and last[3] is None:
+            ram = parse_bytes(last[2], "GB")
+            parts = parts[:-1]
+    made: list[Machine] = []
+    for part in parts:
+        many = _COUNT.fullmatch(part)
+        made += [_part(many[2] if many else part, this, own or {})] * int(many[1] if many else 1)
+    if len(made) > MOST_PARTS:
+        raise ValueError(f"at most {MOST_PARTS} devices make one machine")
+    machine = made[0] if len(made) == 1 else combine(*made)
+    return with_ram(machine, ram) if ram else machine
+
+
+def spec_of(machine: Machine) -> str:
+    """The text that ``machine_from`` takes; "" where figures that decide are not known.
+
+    What a name alone tells is kept only where the catalogue knows it.
+    """
+    if machine.id == THIS:
+        return THIS
+    known = _from_catalogue(machine)
+    if known:
+        return known
+    gpus: dict[str, int] = {}
+    for device in machine.gpus:
+        text = _device(device)
+        if not text:
+            return ""
+        gpus[text] = gpus.get(text, 0) + 1
+    parts = [f"{count}x {text}" if count > 1 else text for text, count in gpus.items()]
+    host = machine.host
+    if host is not None and host.memory.value is not None:
+        parts.append(_figures("ram", host))
+    return " + ".join(parts)
+
+
+def _part(text: str, this: Machine | None, own: Mapping[str, Machine]) -> Machine:
+    if text in own:
+        return own[text]
+    low = text.lower()
+    if low == THIS:
+        if this is None:
+            raise LookupError("this computer has not been looked at yet")
+        return this
+    figures = _FIGURES.fullmatch(low)
+    if figures is None:
+        return catalogue.machine(low)
+    kind, size, rate, word = figures.groups()
+    if word is not None and word not in (backend.value for backend in Backend):
+        raise ValueError(f"there is no backend {word!r}; one of {', '.join(Backend)}")
+    return custom(
+        parse_bytes(size, "GB"),
+        None if rate is None else parse_bandwidth(rate),
+        gpu=kind != "ram",
+        backend=Backend(word) if word else Backend.CUDA,
+        unified=kind == "unified",
+    )
+
+
+def _from_catalogue(machine: Machine) -> str:
+    """The id, and the RAM where that differs; "" where it is no machine of the catalogue."""
+    try:
+        row = catalogue.machine(machine.id)
+    except LookupError:
+        return ""
+    if machine.devices == row.devices:
+        return machine.id
+    last = machine.devices[-1].memory
+    ram = next((i.value for i in last.inputs if i.name == "RAM"), last.value)
+    if isinstance(ram, int) and with_ram(row, ram).devices == machine.devices:
+        return f"{machine.id} + ram:{_size(ram)}"
+    return ""
+
+
+def _device(device: Device) -> str:
+    """A GPU: the catalogue's where it is one of those, else its figures."""
+    if device.catalogue_id:
+        row = catalogue.machine(device.catalogue_id)
+        if row.devices[0] == device and len(row.gpus) == 1:
+            return device.catalogue_id
+    if device.memory.value is None:
+        return ""
+    return _figures("unified" if device.unified else "gpu", device)
+
+
+def _figures(word: str, device: Device) -> str:
+    assert device.memory.value is not None
+    rate = "" if device.bandwidth.value is None else f"@{device.bandwidth.value / 1e9:.12g}"
+    backend = f":{device.backend.value}" if device.kind is DeviceKind.GPU else ""
+    return f"{word}:{_size(device.memory.value)}{rate}{backend}"
+
+
+def _size(count: int) -> str:
+    whole, rest = divmod(count, 2**30)
+    return f"{count}B" if rest else f"{whole}GiB"
