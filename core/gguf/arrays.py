@@ -118,6 +118,26 @@ def _read_strings(cursor: Cursor, count: int, what: str) -> tuple[str, ...]:
     return tuple(strings)
 
 
+def unchanged_file(header: Header) -> FileSource:
+    """The file of a header, open for ``with``. Raises PageError where it cannot be opened or is
+    not the file any more that the header was read from."""
+    try:
+        source = FileSource(header.path)
+    except (OSError, ValueError) as error:
+        raise PageError(unreadable(header.path, error)) from error
+    if (source.size, source.modified_ns) == (header.file_bytes, header.modified_ns):
+        return source
+    with source:
+        raise PageError(
+            Problem(
+                "changed",
+                f"{display(header.path.name)} was changed since it was opened.",
+                advice="Open it again.",
+                where=display(str(header.path)),
+            )
+        )
+
+
 def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Value, ...]:
     """Elements ``start`` to ``stop`` (as in a slice, both clamped) of an array of ``header``.
 
@@ -129,20 +149,7 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
     if array.items is not None or start == stop:
         return (array.items or ())[start:stop]
     where = display(str(header.path))
-    try:
-        source = FileSource(header.path)
-    except (OSError, ValueError) as error:
-        raise PageError(unreadable(header.path, error)) from error
-    with source:
-        if (source.size, source.modified_ns) != (header.file_bytes, header.modified_ns):
-            raise PageError(
-                Problem(
-                    "changed",
-                    f"{display(header.path.name)} was changed since it was opened.",
-                    advice="Open it again.",
-                    where=where,
-                )
-            )
+    with unchanged_file(header) as source:
         layout = layout_of(header.version or 3, header.byte_order)
         cursor = Cursor(source, layout)
         what = "the array"

@@ -56,6 +56,7 @@ class Actions(QObject):
         self.tensors = self._action("&Tensors", "Ctrl+2")
         self.metadata = self._action("&Metadata", "Ctrl+3")
         self.plan = self._action("&Plan", "Ctrl+4")
+        self.explain = self._action("&Explain", "Ctrl+9")
         self.detect = self._action("&Look at this computer again", "F5")
         self.measure = self._action("Measure memory &bandwidth")
         self.check_engine = self._action("&Check with llama.cpp…", "Ctrl+K")
@@ -75,6 +76,7 @@ class Actions(QObject):
             self.tensors,
             self.metadata,
             self.plan,
+            self.explain,
             self.check_engine,
         )
         self._fill_menu_bar()
@@ -128,6 +130,8 @@ class Actions(QObject):
         edit.addActions([self.copy_markdown, self.copy_json])
         view = bar.addMenu("&View")
         view.addActions([self.overview, self.tensors, self.metadata, self.plan])
+        view.addSeparator()
+        view.addActions([self.explain])
         view.addSeparator()
         view.addAction(self.filter)
         view.addSeparator()

@@ -54,8 +54,9 @@ class PageBar(QTabBar):
             self._pages[number] = page
         return self._pages[number]
 
-    def open_page(self, number: int) -> None:
+    def open_named(self, name: str) -> None:
         """Bring a page to the front and give it the keyboard."""
+        number = next(n for n in range(self.count()) if self.tabText(n) == name)
         self.setCurrentIndex(number)
         for first in reading_order(self.page(number)):
             first.setFocus()

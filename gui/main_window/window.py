@@ -27,7 +27,7 @@ from core.tabular import TextFormat
 from core.units import UnitSystem, format_bytes
 from gui import settings as settings_file
 from gui.document import Document
-from gui.main_window import about, clipboard
+from gui.main_window import about, clipboard, pages
 from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files
 from gui.main_window.engine_check import LOG_NAMES, EngineCheck
@@ -331,6 +331,7 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(middle)
         self._drop_hint = DropHint(self)
         self.page_bar = PageBar(self.page.views)
+        self.page_bar.add_page("Explain", lambda: pages.explain(self.document))
         self.message = ElidedText()
         # Beside the pages; what a status bar shows by itself would hide them.
         self.statusBar().addPermanentWidget(self.page_bar)
@@ -355,6 +356,7 @@ class MainWindow(QMainWindow):
             (a.tensors, lambda: self.page.show_panel(self.page.tensors)),
             (a.metadata, lambda: self.page.show_panel(self.page.metadata)),
             (a.plan, lambda: self.page.show_panel(self.page.plan)),
+            (a.explain, lambda: self.page_bar.open_named("Explain")),
             (a.detect, self.computer.detect),
             (a.measure, self.computer.measure),
             (a.check_engine, self.engine_check.open),

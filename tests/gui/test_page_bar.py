@@ -31,8 +31,8 @@ def test_a_page_is_made_once_and_only_when_somebody_looks(
     bar.add_page("Second", make)
     bar.add_page("Third", QWidget)
     assert (bar.count(), made) == (3, [])
-    for number in (1, 0, 1):
-        bar.open_page(number)
+    for name in ("Second", "Plan", "Second"):
+        bar.open_named(name)
     assert len(made) == 1
     assert bar.page(1) is made[0]
     assert made[0].parent() is views.currentWidget()
@@ -43,7 +43,7 @@ def test_the_bar_follows_whoever_turns_the_page(qtbot: QtBot, views: QStackedWid
     bar = PageBar(views)
     qtbot.addWidget(bar)
     bar.add_page("Second", QWidget)
-    bar.open_page(1)
+    bar.open_named("Second")
     assert views.currentIndex() == 1
     views.setCurrentIndex(0)
     assert bar.currentIndex() == 0

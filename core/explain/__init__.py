@@ -1,0 +1,1 @@
+"""What pictures explain: from the open file itself, never from an example."""

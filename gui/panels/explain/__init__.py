@@ -1,0 +1,1 @@
+"""Pictures that explain, each from the open file itself."""

@@ -1,0 +1,238 @@
+"""What a block format does to real weights: a few of the open file's own, and other formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSignalBlocker, Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QComboBox,
+    QCompleter,
+    QHBoxLayout,
+    QLabel,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.explain.blocks import SPAN, Sample, Trial, read_sample, readable, trials
+from core.gguf import PageError, display
+from core.gguf.header import ModelFile, Tensor
+from core.gguf.tensor_data import rows_of
+from core.problems import Problem
+from core.provenance import Number, Rank, Source, Unit
+from core.units import format_share
+from gui.document import Document
+from gui.widgets.block_picture import BlockPicture
+from gui.widgets.live_text import LiveText
+from gui.widgets.share_bars import ShareBars, ShareRow
+from gui.widgets.slider_field import NUMBERS
+from gui.widgets.text import Style, Text
+from gui.workers.runner import Function, Handle, Runner
+
+_WORDS = (
+    "A quantized file keeps a small whole number for every weight and a scale for each block of "
+    "them. A weight can then only be where a level is: the lines. Move the pointer over a block."
+)
+_NONE = "beside nothing"
+_SOURCE = Source(Rank.MEASURED, "these weights, written by the gguf package and read back")
+_FROM_FILE = Source(Rank.DERIVED, "block size of the format")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    sample: Sample
+    trials: tuple[Trial, ...]
+
+
+class BlockView(QWidget):
+    """Chooses a tensor, a row and a place in it; the file is read off the GUI thread."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._tensors: tuple[Tensor, ...] = ()
+        self._found: _Found | None = None
+        self._stale = True
+        self._runner = Runner("weights of a row", self)
+        self._runner.finished.connect(self._show)
+        self.tensor = QComboBox()
+        self.tensor.setEditable(True)
+        self.tensor.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.tensor.setAccessibleName("Tensor")
+        self.tensor.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        self.tensor.setMinimumContentsLength(18)
+        completer = self.tensor.completer()
+        assert isinstance(completer, QCompleter)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        self.row = _box("Row of the tensor")
+        self.place = _box("First element of the row")
+        self.beside = QComboBox()
+        self.beside.setAccessibleName("Format to draw beside it")
+        self.picture = BlockPicture()
+        self.says = LiveText(wrap=True)
+        self.errors = ShareBars(["bits", "off by", "worst"], ["6.5625", "100 %", "0.000123"])
+        self._heading = Text("THE SAME WEIGHTS IN OTHER FORMATS", Style.HEADING)
+        self._note = Text(
+            "Off by: root mean square of the differences, as a share of the weights'. K and IQ "
+            "formats are not tried: llama-quantize searches for their scales.",
+            Style.MUTED,
+            wrap=True,
+        )
+        column = QVBoxLayout(self)
+        space = self.fontMetrics().height()
+        column.setContentsMargins(space, space, space, space)
+        column.setSpacing(space // 2)
+        column.addWidget(Text(_WORDS, wrap=True))
+        column.addLayout(self._controls())
+        column.addWidget(self.says)
+        column.addWidget(self.picture, 1)
+        column.addWidget(self._heading)
+        column.addWidget(self.errors)
+        column.addWidget(self._note)
+        self.tensor.activated.connect(self._tensor_chosen)
+        self.row.valueChanged.connect(self._read)
+        self.place.valueChanged.connect(self._read)
+        self.beside.activated.connect(self._draw)
+        document.model_changed.connect(self._model_changed)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Another model may have been opened in the meantime."""
+        super().showEvent(event)
+        self._refresh()
+
+    def _controls(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        for words, widget, stretch in (
+            ("&Tensor", self.tensor, 1),
+            ("&Row", self.row, 0),
+            ("&From", self.place, 0),
+            ("&Beside", self.beside, 0),
+        ):
+            label = QLabel(words)
+            label.setBuddy(widget)
+            row.addWidget(label)
+            row.addWidget(widget, stretch)
+        return row
+
+    def _model_changed(self) -> None:
+        self._stale = True
+        self._runner.cancel()
+        if self.isVisible():
+            self._refresh()
+
+    def _refresh(self) -> None:
+        if not self._stale:
+            return
+        self._stale = False
+        model = self._document.model
+        tensors = model.file.tensors if model is not None else ()
+        self._tensors = tuple(t for t in tensors if t.parameters and readable(t))
+        with QSignalBlocker(self.tensor):
+            self.tensor.clear()
+            self.tensor.addItems([f"{display(t.name)}  {t.type_name}" for t in self._tensors])
+        # A matrix says more than a norm.
+        first = next((n for n, t in enumerate(self._tensors) if len(t.shape) > 1), 0)
+        self.tensor.setCurrentIndex(first if self._tensors else -1)
+        self._tensor_chosen()
+
+    def _chosen(self) -> Tensor | None:
+        number = self.tensor.currentIndex()
+        return self._tensors[number] if 0 <= number < len(self._tensors) else None
+
+    def _tensor_chosen(self) -> None:
+        tensor = self._chosen()
+        if tensor is not None:
+            width = tensor.shape[0] if tensor.shape else 1
+            for box, most, step in (
+                (self.row, rows_of(tensor) - 1, 1),
+                (self.place, max(0, (width - 1) // SPAN * SPAN), SPAN),
+            ):
+                with QSignalBlocker(box):
+                    box.setRange(0, min(most, 2**31 - 1))
+                    box.setSingleStep(step)
+                    box.setValue(0)
+        self._read()
+
+    def _read(self) -> None:
+        tensor, model = self._chosen(), self._document.model
+        if tensor is None or model is None:
+            self._show(Problem("nothing", "This file has no weights that can be decoded."))
+            return
+        # A place between two blocks means the block that it is in.
+        first = self.place.value() // SPAN * SPAN
+        self._runner.start(_reading(model.file, tensor, self.row.value(), first))
+
+    def _show(self, found: _Found | Problem) -> None:
+        known = isinstance(found, _Found)
+        self._found = found if isinstance(found, _Found) else None
+        for widget in (self.picture, self.errors, self._heading, self._note):
+            widget.setVisible(known)
+        if isinstance(found, Problem):
+            self.says.set_text(f"{found.message} {found.advice}".rstrip())
+            return
+        kept = self.beside.currentText()
+        names = [_NONE, *(trial.type_name for trial in found.trials)]
+        with QSignalBlocker(self.beside):
+            self.beside.clear()
+            self.beside.addItems(names)
+            self.beside.setCurrentText(kept if kept in names else _NONE)
+        worst = max((trial.error for trial in found.trials), default=0.0) or 1.0
+        self.errors.set_rows([_row(trial, worst) for trial in found.trials])
+        self._draw()
+
+    def _draw(self) -> None:
+        found = self._found
+        if found is None:
+            return
+        name = self.beside.currentText()
+        trial = next((t for t in found.trials if t.type_name == name), None)
+        self.picture.show_sample(found.sample, trial)
+        self.says.set_text(_said(found.sample, trial))
+
+
+def _reading(file: ModelFile, tensor: Tensor, row: int, first: int) -> Function:
+    def read(handle: Handle) -> _Found | Problem:
+        try:
+            sample = read_sample(file, tensor, row, first)
+        except PageError as error:
+            return error.problem
+        return _Found(sample, trials(sample.values))
+
+    return read
+
+
+def _box(name: str) -> QSpinBox:
+    box = QSpinBox()
+    box.setAccessibleName(name)
+    box.setLocale(NUMBERS)
+    box.setGroupSeparatorShown(True)
+    box.setKeyboardTracking(False)
+    return box
+
+
+def _row(trial: Trial, worst: float) -> ShareRow:
+    bits = Number(trial.bits_per_weight, Unit.BITS_PER_WEIGHT, _FROM_FILE)
+    error = Number(trial.error, Unit.SHARE, _SOURCE)
+    most = Number(trial.worst, Unit.COUNT, _SOURCE)
+    texts = (f"{trial.bits_per_weight:.6g}", format_share(trial.error), f"{trial.worst:.3g}")
+    return ShareRow(trial.type_name, trial.error / worst, (bits, error, most), texts=texts)
+
+
+def _said(sample: Sample, trial: Trial | None) -> str:
+    count = len(sample.values)
+    words = f"{count} weights of {display(sample.tensor.name)}, as {sample.tensor.type_name}: "
+    if sample.block_size > 1:
+        blocks = count // sample.block_size
+        words += f"{blocks} block{'s' if blocks != 1 else ''} of {sample.block_size}, "
+    words += f"{sample.bits_per_weight:.6g} bits each."
+    if trial is not None:
+        words += (
+            f" Diamonds: as {trial.type_name}, {trial.bits_per_weight:.6g} bits, "
+            f"off by {format_share(trial.error)}."
+        )
+    return words

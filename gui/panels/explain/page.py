@@ -1,0 +1,35 @@
+"""The page "Explain": how a cache grows, and what a format does to weights."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QFrame, QScrollArea, QTabWidget, QVBoxLayout, QWidget
+
+from gui.document import Document
+from gui.panels.explain.block_view import BlockView
+from gui.panels.explain.cache_growth import CacheGrowth
+
+
+class ExplainPage(QWidget):
+    """One picture at a time."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.cache = CacheGrowth(document)
+        self.blocks = BlockView(document)
+        self.tabs = QTabWidget()
+        self.tabs.setDocumentMode(True)
+        self.tabs.setAccessibleName("What is explained")
+        self.tabs.addTab(_scrolled(self.cache), "Why there is a cache")
+        self.tabs.addTab(_scrolled(self.blocks), "What a format does")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.tabs)
+        self.setFocusProxy(self.tabs.tabBar())
+
+
+def _scrolled(widget: QWidget) -> QScrollArea:
+    area = QScrollArea()
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    area.setWidget(widget)
+    return area
