@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 from core.command_line.requests import BadRequestError, Request
 from core.gguf import display
@@ -18,6 +19,7 @@ from core.machine import (
     detect,
     measure_bandwidth,
     measurement_as_dict,
+    own,
     with_host_bandwidth,
     with_ram,
 )
@@ -48,13 +50,28 @@ def machine_of(request: Request) -> Machine:
 
 
 def named(id: str) -> Machine:
-    """This computer, or a machine of the catalogue."""
+    """This computer, a machine of the catalogue, one of the user's own, or that of a report."""
     if id.lower() == "this":
         return this_computer()
+    if id.lower().endswith(".json"):
+        return _from_report(id)
     try:
+        if id.lower().startswith(own.PREFIX):
+            return own.find(id.lower())
         return _from_catalogue(id.lower())
     except LookupError as error:
         raise BadRequestError(str(error.args[0])) from None
+
+
+@cache
+def _from_report(path: str) -> Machine:
+    try:
+        found = own.opened(Path(path))
+    except ValueError as error:
+        raise BadRequestError(f"{display(path)}: {error}") from None
+    if len(found) != 1:
+        raise BadRequestError(f"{display(path)} holds {len(found)} machines; name a file with one")
+    return found[0]
 
 
 @cache

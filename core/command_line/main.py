@@ -106,7 +106,11 @@ def _report(argv: list[str]) -> int:
     add("--swa-full", action="store_true", default=None, help="whole cache for window layers")
     add("--engine", metavar="NAME", help=f"{', '.join(Engine)} (llama-server)")
     add("--requantize", metavar="FTYPE", help="as if quantized to it (Q4_K_M, IQ4_XS, ...)")
-    add("--machine", metavar="ID|this", help="a catalogue id, or this computer (this)")
+    add(
+        "--machine",
+        metavar="ID|this|FILE",
+        help="a catalogue id, this computer (this), or a machine report (a .json file)",
+    )
     add("--bandwidth", metavar="GB/s", help="of the memory that decides")
     add("--memory", metavar="GB", help="its size; 24 GiB is understood as well")
     add("--gpu-layers", metavar="N|all", help="layers on the GPU, the output counted (all)")

@@ -1,9 +1,10 @@
 """Computers: this one, one that can be bought, or one typed by hand.
 
-Import from here; ``catalogue`` is a module: catalogue.search(words), catalogue.machine(id).
+Import from here; ``catalogue`` is a module: catalogue.search(words), catalogue.machine(id),
+and so is ``own``, the machines that the user keeps.
 """
 
-from core.machine import catalogue
+from core.machine import catalogue, own, places
 from core.machine.assemble import combine, custom, with_host_bandwidth, with_ram
 from core.machine.bandwidth import BandwidthMeasurement, measure_bandwidth
 from core.machine.detect import detect, disk_of
@@ -31,6 +32,8 @@ __all__ = [
     "machine_from",
     "measure_bandwidth",
     "measurement_as_dict",
+    "own",
+    "places",
     "spec_of",
     "with_host_bandwidth",
     "with_ram",

@@ -92,6 +92,6 @@ def _figure(number: Number[int] | Number[float]) -> Plain:
         "origin": number.source.origin,
         "date": number.source.date or None,
         "formula": number.formula or None,
-        "inputs": {i.name: i.value for i in number.inputs},
+        "inputs": {i.name: {"value": i.value, "unit": i.unit.value} for i in number.inputs},
         "note": number.note or None,
     }

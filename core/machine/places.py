@@ -1,0 +1,66 @@
+"""Where this program keeps what it knows about machines: small JSON files of the user's.
+
+The folder is that of the window's settings (Qt's AppConfigLocation), so that window and command
+line share it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+# No file of ours comes near this; one that does was not written by us.
+_SIZE_LIMIT = 5_000_000
+
+
+def folder(environ: Mapping[str, str] = os.environ, system: str = sys.platform) -> Path:
+    """The folder for this user; it may not exist yet."""
+    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
+    if system == "win32":
+        return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "weighbridge"
+    if system == "darwin":
+        return home / "Library" / "Preferences" / "weighbridge"
+    configured = environ.get("XDG_CONFIG_HOME", "")
+    base = Path(configured) if configured.startswith("/") else home / ".config"
+    return base / "weighbridge"
+
+
+def read_json(path: Path) -> object:
+    """What a JSON file holds. Raises FileNotFoundError, and ValueError with a sentence for
+    anything that is no JSON of ours."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(_SIZE_LIMIT + 1)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"{path.name} could not be read: {reason}") from None
+    if len(data) > _SIZE_LIMIT:
+        raise ValueError(f"{path.name} is too large for a file of machines")
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise ValueError(f"{path.name} is no JSON file") from None
+
+
+def write_json(path: Path, values: object) -> None:
+    """Write a file whole or not at all. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(values, file, indent=1, allow_nan=False)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except (OSError, ValueError):
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
