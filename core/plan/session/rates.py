@@ -1,0 +1,109 @@
+"""How long reading, writing and loading take, as a session asks it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import Protocol
+
+from core.plan.plan import DepthPoint, Plan, Span
+from core.plan.session.choice import SessionChoice
+from core.plan.session.values import NO_TIME, Seconds
+from core.plan.speed import decode_seconds, load_seconds, prefill_seconds
+
+_STEP = 512  # tokens: the ceiling bends so little that time is summed in steps
+
+
+class Rates(Protocol):
+    """Durations. Each is None where it is not known. ``at_best`` says that they are bounds."""
+
+    @property
+    def at_best(self) -> bool: ...
+    def prefill(self, history: int, new_tokens: int) -> Seconds: ...
+    def decode(self, depth: int, tokens: int) -> Seconds: ...
+    def load(self) -> Seconds: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyRates:
+    """The same rates at every depth, in tokens per second: what somebody measured."""
+
+    prefill_rate: float
+    decode_rate: float
+    load_seconds: float = 0.0
+    at_best: bool = False
+
+    def prefill(self, history: int, new_tokens: int) -> Seconds:
+        return steady(new_tokens, self.prefill_rate)
+
+    def decode(self, depth: int, tokens: int) -> Seconds:
+        return steady(tokens, self.decode_rate)
+
+    def load(self) -> Seconds:
+        return Span(self.load_seconds, self.load_seconds, self.load_seconds)
+
+
+class PlanRates:
+    """What a plan leads to expect; the ceiling where it expects nothing."""
+
+    def __init__(self, plan: Plan, choice: SessionChoice) -> None:
+        self._plan = plan
+        self._choice = choice
+        self._expects = plan.speed.expected.known or choice.decode_rate is not None
+
+    @property
+    def at_best(self) -> bool:
+        """Whether writing goes by the ceiling."""
+        return not self._expects and self._plan.speed.ceiling.known
+
+    def prefill(self, history: int, new_tokens: int) -> Seconds:
+        """Seconds of reading so many tokens after ``history``."""
+        if new_tokens <= 0:
+            return NO_TIME
+        if self._choice.prefill_rate is not None:
+            return steady(new_tokens, self._choice.prefill_rate)
+        return prefill_seconds(self._plan, history, new_tokens)
+
+    def decode(self, depth: int, tokens: int) -> Seconds:
+        """Seconds of writing so many tokens after ``depth``."""
+        if tokens <= 0:
+            return NO_TIME
+        if self._choice.decode_rate is not None:
+            return steady(tokens, self._choice.decode_rate)
+        if self._expects:
+            return decode_seconds(self._plan, depth, tokens)
+        return ceiling_seconds(self._plan, depth, tokens)
+
+    def load(self) -> Seconds:
+        """Seconds of reading the file from disk."""
+        seconds = load_seconds(self._plan, self._choice.disk_rate)
+        return Span(seconds, seconds, seconds)
+
+
+def steady(tokens: int, rate: float) -> Seconds:
+    """Seconds of so many tokens at one rate."""
+    if rate <= 0:
+        return None
+    seconds = max(tokens, 0) / rate
+    return Span(seconds, seconds, seconds)
+
+
+def ceiling_seconds(plan: Plan, depth: int, tokens: int) -> Seconds:
+    """Seconds of writing at the ceiling: no program can be faster."""
+    curve = plan.speed.curve
+    end = min(depth + tokens, curve[-1].depth)
+    if not curve[0].tok_s or depth > end:
+        return None
+    seconds, at = 0.0, depth
+    while at < end:
+        count = min(_STEP, end - at)
+        seconds += count * _seconds(curve, at + count // 2)
+        at += count
+    return Span(seconds, seconds, seconds)
+
+
+def _seconds(curve: tuple[DepthPoint, ...], depth: int) -> float:
+    after = min(max(bisect_left(curve, depth, key=lambda point: point.depth), 1), len(curve) - 1)
+    left, right = curve[after - 1], curve[after]
+    share = (depth - left.depth) / max(right.depth - left.depth, 1)
+    return (1 - share) / (left.tok_s or 1) + share / (right.tok_s or 1)
