@@ -1,0 +1,6 @@
+"""Measurements that were made, with the plan of their moment."""
+
+from core.measure.history.snapshot import DepthFigures, PlanSnapshot, snapshot
+from core.measure.history.store import History, HistoryError, Stored
+
+__all__ = ["DepthFigures", "History", "HistoryError", "PlanSnapshot", "Stored", "snapshot"]

@@ -1,0 +1,130 @@
+"""A plan as it was when a run was made: all that the run is held against later.
+
+Formulas and catalogues improve; what a run was expected to do then stays what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from core.plan import resolve
+from core.plan.plan import DepthPoint, Plan
+
+# Points of the curve that are kept, for drawing.
+_POINTS = 33
+
+
+@dataclass(frozen=True, slots=True)
+class DepthFigures:
+    """What was expected at one depth: bytes read for a token, and tok/s. None is not known.
+
+    ``uncorrected`` is ``mid`` without the user's own runs.
+    """
+
+    depth: int
+    bytes: int | None = None
+    ceiling: float | None = None
+    low: float | None = None
+    mid: float | None = None
+    high: float | None = None
+    uncorrected: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSnapshot:
+    """Sizes are bytes. ``settings`` are the resolved options by their names. ``curve`` ascends from
+    depth 0 to the context; ``at`` has the depths that were to be measured, each by itself."""
+
+    model: str
+    architecture: str
+    label: str
+    path: str
+    file_bytes: int
+    machine: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    parameters: int | None = None
+    weights: int | None = None
+    cache: int | None = None
+    total: int | None = None
+    verdict: str = ""
+    basis: str = ""
+    curve: tuple[DepthFigures, ...] = ()
+    at: tuple[DepthFigures, ...] = ()
+    fingerprint: str = ""
+    configuration: str = ""
+    unified: bool = False
+    gpus: int = 0
+
+    def figures(self, depth: float) -> DepthFigures | None:
+        """What was expected at a depth, between two points of the curve where it lies between."""
+        for kept in self.at:
+            if kept.depth == depth:
+                return kept
+        after = next((n for n, p in enumerate(self.curve) if p.depth >= depth), None)
+        if after is None:
+            return None
+        right = self.curve[after]
+        if right.depth == depth or after == 0:
+            return right
+        return _between(self.curve[after - 1], right, depth)
+
+
+def snapshot(plan: Plan, depths: Iterable[int] = ()) -> PlanSnapshot:
+    """The plan now, with its figures at these depths."""
+    memory = plan.memory
+    curve = plan.speed.curve
+    step = max(1, (len(curve) - 1) // (_POINTS - 1))
+    kept = sorted({*curve[::step], curve[-1]})
+    at = tuple(_at(plan, depth) for depth in sorted(set(depths)) if depth <= plan.settings.context)
+    gpus = plan.machine.gpus
+    return PlanSnapshot(
+        model=plan.model.name or plan.model.architecture,
+        architecture=plan.model.architecture,
+        label=plan.weights.label,
+        path=str(plan.model.file.header.path),
+        file_bytes=plan.weights.bytes,
+        machine=plan.machine.name,
+        settings=asdict(plan.settings),
+        parameters=plan.weights.parameters,
+        weights=plan.weights.bytes,
+        cache=memory.cache.value,
+        total=memory.total.value,
+        verdict=plan.verdict.value,
+        curve=tuple(map(_point, kept)),
+        at=at,
+        unified=bool(gpus) and gpus[0].unified,
+        gpus=len(gpus),
+    )
+
+
+def _at(plan: Plan, depth: int) -> DepthFigures:
+    there = resolve(plan.model, plan.machine, replace(plan.choice, depth=depth))
+    point = next(p for p in there.speed.curve if p.depth == there.settings.depth)
+    return _point(point)
+
+
+def _point(point: DepthPoint) -> DepthFigures:
+    return DepthFigures(point.depth, point.bytes, point.tok_s)
+
+
+def _between(left: DepthFigures, right: DepthFigures, depth: float) -> DepthFigures:
+    """Times grow evenly with depth, rates do not."""
+    share = (depth - left.depth) / (right.depth - left.depth)
+
+    def rate(a: float | None, b: float | None) -> float | None:
+        return 1 / ((1 - share) / a + share / b) if a and b else None
+
+    size = None
+    if left.bytes is not None and right.bytes is not None:
+        size = round(left.bytes + share * (right.bytes - left.bytes))
+    return DepthFigures(
+        round(depth),
+        size,
+        rate(left.ceiling, right.ceiling),
+        rate(left.low, right.low),
+        rate(left.mid, right.mid),
+        rate(left.high, right.high),
+        rate(left.uncorrected, right.uncorrected),
+    )

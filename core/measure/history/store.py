@@ -1,0 +1,414 @@
+"""The history of measurements in one SQLite file: whatever is killed, and whenever, what was kept
+stays and the file stays whole.
+
+Every cell is a transaction of its own, made the moment it is finished. A file that is damaged is
+set aside and a new one begun; one that cannot be written costs the history, never the measurement.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from core.measure.codec import BadValueError, from_json, to_json
+from core.measure.history import schema
+from core.measure.history.snapshot import PlanSnapshot
+from core.measure.readings import Reading
+from core.measure.run import Cell, Run, RunStatus
+from core.problems import Problem, Severity
+
+# Another window that writes is done within milliseconds.
+_WAIT_SECONDS = 3.0
+# A file up to this size is checked from end to end when it is opened: some 50 ms.
+_CHECKED_BYTES = 64_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A run in the history. ``plan`` is the plan of that moment, None where there was none;
+    ``deleted`` says when, and is empty while it is there."""
+
+    run: Run
+    plan: PlanSnapshot | None
+    title: str = ""
+    notes: str = ""
+    deleted: str = ""
+
+    @property
+    def name(self) -> str:
+        """What to call it: its title, else its model."""
+        if self.title:
+            return self.title
+        if self.plan is not None:
+            return " ".join(word for word in (self.plan.model, self.plan.label) if word)
+        return self.run.target.model or "unknown model"
+
+
+class HistoryError(Exception):
+    """The history could not be read or written; ``problem`` says so."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class History:
+    """One connection, for one thread. ``problem`` is what was wrong with the file, if anything.
+
+    Any number of windows may have the same file open.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problem: Problem | None = None
+        self._owner = _owner()
+        self._connection = self._open()
+        self._end_orphans()
+
+    def close(self) -> None:
+        """Nothing can be read or written after this."""
+        self._connection.close()
+
+    # Writing.
+
+    def begin(self, run: Run, plan: PlanSnapshot | None) -> None:
+        """Keep a run that has begun; what it has of cells is kept as well."""
+        with self._writing() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO runs (id, started, ended, status, model, head, plan, owner)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    run.id,
+                    run.started,
+                    run.ended,
+                    run.status.value,
+                    plan.model if plan is not None else run.target.model,
+                    _head(run),
+                    _dump(plan) if plan is not None else None,
+                    self._owner if run.status is RunStatus.RUNNING else "",
+                ),
+            )
+            for cell in run.cells:
+                _put_cell(db, run.id, cell)
+            _put_telemetry(db, run.id, run.telemetry)
+
+    def keep_cell(self, run_id: str, cell: Cell) -> None:
+        """Keep a cell; it is safe when this returns."""
+        with self._writing() as db:
+            _put_cell(db, run_id, cell)
+
+    def finish(self, run: Run) -> None:
+        """The run has ended, or goes on later: its state, its unfinished cells, its telemetry."""
+        with self._writing() as db:
+            db.execute(
+                "UPDATE runs SET ended = ?, status = ?, head = ?, owner = ? WHERE id = ?",
+                (
+                    run.ended,
+                    run.status.value,
+                    _head(run),
+                    self._owner if run.status is RunStatus.RUNNING else "",
+                    run.id,
+                ),
+            )
+            for cell in run.cells:
+                _put_cell(db, run.id, cell)
+            _put_telemetry(db, run.id, run.telemetry)
+
+    def rename(self, run_id: str, title: str) -> None:
+        """Call it so; an empty title takes its own name back."""
+        with self._writing() as db:
+            db.execute("UPDATE runs SET title = ? WHERE id = ?", (title.strip(), run_id))
+
+    def note(self, run_id: str, notes: str) -> None:
+        """Keep these notes with it."""
+        with self._writing() as db:
+            db.execute("UPDATE runs SET notes = ? WHERE id = ?", (notes, run_id))
+
+    def delete(self, run_ids: Iterable[str]) -> None:
+        """Take these out of the list; `restore` brings them back until `purge`."""
+        self._mark(run_ids, _now())
+
+    def restore(self, run_ids: Iterable[str]) -> None:
+        """Undo `delete`."""
+        self._mark(run_ids, None)
+
+    def purge(self) -> None:
+        """Let go of what was deleted an hour ago or earlier: nobody undoes that any more."""
+        now = datetime.now(UTC).timestamp() - 3600
+        limit = _stamp(datetime.fromtimestamp(now, UTC))
+        with self._writing() as db:
+            db.execute("DELETE FROM runs WHERE deleted < ?", (limit,))
+
+    def add(self, stored: Iterable[Stored]) -> int:
+        """Take runs in from elsewhere; those that are here already stay as they are. Returns how
+        many were new."""
+        new = 0
+        with self._writing() as db:
+            for entry in stored:
+                run = entry.run
+                made = db.execute(
+                    "INSERT OR IGNORE INTO runs"
+                    " (id, started, ended, status, model, head, plan, title, notes)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        run.id,
+                        run.started,
+                        run.ended,
+                        _settled(run.status).value,
+                        entry.plan.model if entry.plan is not None else run.target.model,
+                        _head(run),
+                        _dump(entry.plan) if entry.plan is not None else None,
+                        entry.title,
+                        entry.notes,
+                    ),
+                )
+                if made.rowcount == 0:
+                    continue
+                new += 1
+                for cell in run.cells:
+                    _put_cell(db, run.id, cell)
+                _put_telemetry(db, run.id, run.telemetry)
+        return new
+
+    # Reading.
+
+    def all(self) -> tuple[Stored, ...]:
+        """Every run that was not deleted, the latest first. Telemetry is left out."""
+        return tuple(self._read("WHERE deleted IS NULL", ()))
+
+    def load(self, run_id: str) -> Stored | None:
+        """One run with everything; None where there is none of this id."""
+        return next(self._read("WHERE id = ?", (run_id,), telemetry=True), None)
+
+    def _read(
+        self, where: str, values: tuple[str, ...], telemetry: bool = False
+    ) -> Iterator[Stored]:
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT id, ended, status, head, plan, title, notes, deleted FROM runs "
+                f"{where} ORDER BY started DESC, id",
+                values,
+            ).fetchall()
+            cells: dict[str, list[Cell]] = {}
+            chosen = f"SELECT id FROM runs {where}"
+            for run_id, cell in db.execute(
+                f"SELECT run, cell FROM cells WHERE run IN ({chosen}) ORDER BY depth, concurrency",
+                values,
+            ):
+                with suppress(BadValueError, ValueError):
+                    cells.setdefault(run_id, []).append(_load(Cell, cell))
+            readings: dict[str, list[Reading]] = {}
+            if telemetry:
+                for run_id, reading in db.execute(
+                    f"SELECT run, reading FROM telemetry WHERE run IN ({chosen}) ORDER BY number",
+                    values,
+                ):
+                    with suppress(BadValueError, ValueError):
+                        readings.setdefault(run_id, []).append(_load(Reading, reading))
+        for run_id, ended, status, head, plan, title, notes, deleted in rows:
+            try:
+                run = replace(
+                    _load(Run, head),
+                    ended=ended,
+                    status=RunStatus(status),
+                    cells=tuple(cells.get(run_id, ())),
+                    telemetry=tuple(readings.get(run_id, ())),
+                )
+                kept = _load(PlanSnapshot, plan) if plan is not None else None
+            except ValueError as error:
+                logging.warning("run %s of the history is not understood: %s", run_id, error)
+                continue
+            yield Stored(run, kept, title, notes, deleted or "")
+
+    # The file.
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            return _connect(self.path)
+        except schema.NewerVersionError:
+            self.problem = Problem(
+                "history-newer",
+                "The history was written by a newer version of this program and is left as it is.",
+                Severity.WARNING,
+                "Runs of this window are not kept. Use the newer version.",
+                str(self.path),
+            )
+        except sqlite3.OperationalError as error:
+            self.problem = _unwritable(self.path, error)
+        except OSError as error:
+            self.problem = _unwritable(self.path, error)
+        except sqlite3.DatabaseError as error:
+            return self._begin_anew(error)
+        return _connect(None)
+
+    def _begin_anew(self, error: sqlite3.Error) -> sqlite3.Connection:
+        """Set the damaged file aside, with what belongs to it."""
+        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+        kept = self.path.with_name(f"{self.path.stem}.damaged-{stamp}{self.path.suffix}")
+        try:
+            self.path.replace(kept)
+            for ending in ("-wal", "-shm"):
+                with suppress(FileNotFoundError):
+                    Path(f"{self.path}{ending}").replace(f"{kept}{ending}")
+            connection = _connect(self.path)
+        except (OSError, sqlite3.Error) as again:
+            self.problem = _unwritable(self.path, again)
+            return _connect(None)
+        self.problem = Problem(
+            "history-damaged",
+            f"The history could not be read ({error}); a new one was begun.",
+            Severity.WARNING,
+            f"The old file is kept as {kept.name}.",
+            str(self.path.parent),
+        )
+        return connection
+
+    def _end_orphans(self) -> None:
+        """Runs whose program died while it measured were stopped by that."""
+        try:
+            with self._reading() as db:
+                owners = db.execute(
+                    "SELECT id, owner FROM runs WHERE status = 'running'"
+                ).fetchall()
+            dead = [run_id for run_id, owner in owners if not _alive(owner)]
+            if dead:
+                with self._writing() as db:
+                    for run_id in dead:
+                        db.execute(
+                            "UPDATE runs SET status = 'stopped', owner = '' WHERE id = ?",
+                            (run_id,),
+                        )
+        except HistoryError as error:
+            logging.warning("the history could not be tidied: %s", error)
+
+    def _mark(self, run_ids: Iterable[str], when: str | None) -> None:
+        with self._writing() as db:
+            db.executemany(
+                "UPDATE runs SET deleted = ? WHERE id = ?", [(when, run_id) for run_id in run_ids]
+            )
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+        except sqlite3.Error as error:
+            raise HistoryError(_unwritable(self.path, error)) from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            yield self._connection
+        except sqlite3.Error as error:
+            problem = Problem(
+                "history-read",
+                f"The history could not be read: {error}.",
+                advice="It is looked at again when the program is started.",
+                where=str(self.path),
+            )
+            raise HistoryError(problem) from error
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    """Open a file (None: only in memory), checked and up to date."""
+    connection = sqlite3.connect(
+        path or ":memory:", timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        if path is not None and path.stat().st_size <= _CHECKED_BYTES:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise sqlite3.DatabaseError(verdict)
+        schema.prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _put_cell(db: sqlite3.Connection, run_id: str, cell: Cell) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO cells (run, depth, concurrency, cell) VALUES (?, ?, ?, ?)",
+        (run_id, cell.depth, cell.concurrency, _dump(cell)),
+    )
+
+
+def _put_telemetry(db: sqlite3.Connection, run_id: str, readings: Iterable[Reading]) -> None:
+    db.executemany(
+        "INSERT OR REPLACE INTO telemetry (run, number, reading) VALUES (?, ?, ?)",
+        ((run_id, number, _dump(reading)) for number, reading in enumerate(readings)),
+    )
+
+
+def _head(run: Run) -> str:
+    """All but the cells and the telemetry, which have tables of their own."""
+    return _dump(replace(run, cells=(), telemetry=()))
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(to_json(value), separators=(",", ":"))
+
+
+def _load(kind: type[Any], text: str) -> Any:
+    return from_json(kind, json.loads(text))
+
+
+def _settled(status: RunStatus) -> RunStatus:
+    return RunStatus.STOPPED if status is RunStatus.RUNNING else status
+
+
+def _unwritable(path: Path, error: Exception) -> Problem:
+    words = (error.strerror if isinstance(error, OSError) else "") or str(error)
+    return Problem(
+        "history-write",
+        f"The history could not be written: {words}.",
+        Severity.WARNING,
+        "Runs of this window are not kept. Check that the folder can be written to and that the "
+        "disk is not full.",
+        str(path),
+    )
+
+
+def _now() -> str:
+    return _stamp(datetime.now(UTC))
+
+
+def _stamp(moment: datetime) -> str:
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _owner() -> str:
+    """This process, so that no later one of the same number is taken for it."""
+    import psutil
+
+    return f"{os.getpid()} {psutil.Process().create_time():.2f}"
+
+
+def _alive(owner: str) -> bool:
+    import psutil
+
+    pid, _, created = owner.partition(" ")
+    try:
+        return abs(psutil.Process(int(pid)).create_time() - float(created)) < 1.0
+    except (ValueError, psutil.NoSuchProcess):
+        return False
+    except psutil.Error:
+        return True
