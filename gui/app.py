@@ -22,8 +22,15 @@ if TYPE_CHECKING:
     from gui.main_window import MainWindow
 
 
+# By it a Wayland desktop lets a window come to the front (XDG activation protocol).
+_TOKEN = "XDG_ACTIVATION_TOKEN"
+
+
 def run(files: list[str]) -> int:
-    """Open the window with these files and stay until it is closed; returns the exit status."""
+    """Open the window with these files and stay until it is closed; returns the exit status.
+
+    Where this user has a window on this screen already, it gets the files.
+    """
     try:
         problem = screen_problem(os.environ) if sys.platform == "linux" else ""
         if not problem:
@@ -120,7 +127,7 @@ def _load_xcb_plugin() -> None:
 
 
 def _show(files: list[str]) -> int:
-    from PySide6.QtCore import QEvent, Signal
+    from PySide6.QtCore import QCoreApplication, QEvent, Signal
     from PySide6.QtGui import QFileOpenEvent
     from PySide6.QtWidgets import QApplication
 
@@ -128,6 +135,13 @@ def _show(files: list[str]) -> int:
     from gui.document import Document
     from gui.main_window import MainWindow
     from gui.theme import Theme, icon
+    from gui.workers import instance
+
+    # Folders of the system carry the program's name, before there is an application.
+    QCoreApplication.setApplicationName("weighbridge")
+    here = instance.Instance(instance.default_folder(), os.environ)
+    if not here.first and here.hand_over(files, os.environ.get(_TOKEN, "")):
+        return 0
 
     class Application(QApplication):
         """Hands on the files that macOS sends as events."""
@@ -141,7 +155,6 @@ def _show(files: list[str]) -> int:
             return super().event(event)
 
     application = Application(sys.argv[:1])
-    application.setApplicationName("weighbridge")
     application.setApplicationDisplayName("Weighbridge")
     application.setDesktopFileName("weighbridge")
     application.setWindowIcon(icon("weighbridge", ""))
@@ -151,9 +164,12 @@ def _show(files: list[str]) -> int:
         window = MainWindow(Document(), Theme(application), settings.default_path())
         crash_log.reported.connect(window.show_failure)
         application.file_opened.connect(window.open_path)
+        here.files_came.connect(lambda names, token: _come_forward(window, names, token))
         window.show()
         if files:
             window.open_files(files)
+        if here.first:
+            here.listen()
         quitting = _quit_on_signals(window)
         # What is loaded by now stays: Python need not look through it again, 50 ms each time, in
         # the middle of a slider's movement.
@@ -162,7 +178,21 @@ def _show(files: list[str]) -> int:
         quitting.setEnabled(False)
         return status
     finally:
+        here.close()
         crash_log.remove()
+
+
+def _come_forward(window: MainWindow, files: list[str], token: str) -> None:
+    """What a later start asked for: its files, and that one sees the window."""
+    if token:
+        os.environ[_TOKEN] = token  # where Qt looks for it
+    if window.isMinimized():
+        window.showNormal()
+    window.raise_()
+    window.activateWindow()
+    os.environ.pop(_TOKEN, None)
+    if files:
+        window.open_files(files)
 
 
 def _quit_on_signals(window: MainWindow) -> QSocketNotifier:

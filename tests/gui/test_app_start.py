@@ -248,3 +248,37 @@ def test_the_window_opens_on_a_real_x_server(tmp_path: Path) -> None:
             x.terminate()
     assert done.stdout == "xcb True\n", done.stderr
     assert done.returncode == 0
+
+
+def test_a_second_start_hands_its_file_to_the_first_window(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from PySide6.QtCore import QTimer\n"
+        "from PySide6.QtWidgets import QApplication\n"
+        "from gui import app\n"
+        "from gui.main_window import MainWindow\n"
+        "def opened(window, names):\n"
+        "    print(*names, flush=True)\n"
+        "    window.close()\n"
+        "MainWindow.open_files = opened\n"
+        "loop = QApplication.exec\n"
+        "def watched():\n"
+        "    QTimer.singleShot(0, lambda: print('ready', flush=True))\n"
+        "    return loop()\n"
+        "QApplication.exec = staticmethod(watched)\n"
+        "sys.exit(app.run([]))\n"
+    )
+    env = environment(
+        QT_QPA_PLATFORM="offscreen",
+        XDG_CONFIG_HOME=str(tmp_path / "config"),
+        XDG_STATE_HOME=str(tmp_path / "state"),
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        done = start(env, "a model.gguf")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        assert process.stdout.readline() == f"{ROOT / 'a model.gguf'}\n"
+    assert process.returncode == 0

@@ -1,0 +1,155 @@
+"""One window for one user and screen: a second start hands its files to the first.
+
+The first start holds a lock, and listens at an address that it writes beside the lock with a key
+that only this user can read. Both ends prove that they know the key, so that nobody else's program
+is listened to or told which files are opened.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection, Listener
+from pathlib import Path
+from threading import Thread
+
+from PySide6.QtCore import QLockFile, QObject, QStandardPaths, Qt, Signal
+
+_PATIENCE = 3.0  # seconds that the first window may take to answer
+_MOST_BYTES = 1 << 20
+_TAKEN = b"taken"
+# Nobody there, another program, a key that is not ours, or a note that is damaged.
+_NOT_HEARD = (OSError, EOFError, LookupError, TypeError, ValueError, AuthenticationError)
+# Whoever asks with another X or Wayland screen wants a window there.
+_SCREEN = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+
+
+def default_folder() -> Path:
+    """Where this user's lock lies on this system."""
+    return Path(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.StateLocation))
+
+
+class Instance(QObject):
+    """Either the first window's ear, or the way to it.
+
+    ``files_came`` carries the files of a later start, none where it only wants the window, and the
+    token by which a Wayland desktop lets the window come to the front.
+    """
+
+    files_came = Signal(object, str)
+
+    _heard = Signal(object, str)  # not list: Qt would make of every name what it can show
+
+    def __init__(
+        self, folder: Path, environ: Mapping[str, str], parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        screen = "\n".join(environ.get(name, "") for name in _SCREEN)
+        stem = folder / f"window-{sha256(screen.encode()).hexdigest()[:12]}"
+        self._told = stem.with_suffix(".json")
+        self._lock: QLockFile | None = QLockFile(str(stem.with_suffix(".lock")))
+        # A lock is stale when its process is gone, however old it is.
+        self._lock.setStaleLockTime(0)
+        self._listener: Listener | None = None
+        self._thread: Thread | None = None
+        self._place: Path | None = None
+        self._heard.connect(self.files_came, Qt.ConnectionType.QueuedConnection)
+        with suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+        self.first = self._lock.tryLock(0)
+
+    def hand_over(self, files: Sequence[str], token: str = "") -> bool:
+        """Give the files to the first window; False where it does not take them in time.
+
+        Relative names are meant from the folder that this process was started in.
+        """
+        message = {"files": [os.path.abspath(name) for name in files], "token": token}  # noqa: PTH100
+        answers: list[bytes] = []
+
+        def ask() -> None:
+            with suppress(
+                OSError, EOFError, LookupError, TypeError, ValueError, AuthenticationError
+            ):
+                told = json.loads(self._told.read_text("utf-8"))
+                address, key = str(told["address"]), bytes.fromhex(told["key"])
+                with Client(address, authkey=key) as connection:
+                    connection.send_bytes(json.dumps(message).encode("utf-8", "surrogateescape"))
+                    if connection.poll(_PATIENCE):
+                        answers.append(connection.recv_bytes(len(_TAKEN)))
+
+        # A first window that was stopped takes the connection and never says a word.
+        asking = Thread(target=ask, name="first window", daemon=True)
+        asking.start()
+        asking.join(_PATIENCE)
+        return answers == [_TAKEN]
+
+    def listen(self) -> None:
+        """Hear later starts from now on. Where that is not possible, they open their own window."""
+        with suppress(OSError):
+            key = secrets.token_bytes(32)
+            self._listener = Listener(self._address(), authkey=key)
+            told = json.dumps({"address": self._listener.address, "key": key.hex()})
+            self._told.unlink(missing_ok=True)
+            descriptor = os.open(self._told, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(told)
+            self._thread = Thread(target=self._hear, name="later starts", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Hear nothing any more and let the next start be the first."""
+        if self._thread is not None and self._listener is not None:
+            listener, self._listener = self._listener, None
+            self._told.unlink(missing_ok=True)
+            _wake(listener)
+            self._thread.join(_PATIENCE)
+            with suppress(OSError):
+                listener.close()
+        if self._place is not None:
+            shutil.rmtree(self._place, ignore_errors=True)
+        if self._lock is not None:
+            self._lock.unlock()
+            self._lock = None
+
+    def _address(self) -> str:
+        if sys.platform == "win32":
+            return rf"\\.\pipe\weighbridge-{secrets.token_hex(16)}"
+        # Short, because the path of a socket has at most 103 bytes; nobody else may look inside.
+        self._place = Path(tempfile.mkdtemp(prefix="weighbridge-"))
+        return str(self._place / "s")
+
+    def _hear(self) -> None:
+        while True:
+            listener = self._listener
+            if listener is None:
+                return
+            try:
+                with listener.accept() as connection:
+                    self._take(connection)
+            except _NOT_HEARD:
+                continue  # whoever it was, it was no start of this program
+
+    def _take(self, connection: Connection) -> None:
+        if not connection.poll(_PATIENCE):
+            return
+        message = json.loads(connection.recv_bytes(_MOST_BYTES))
+        files, token = message.get("files"), message.get("token")
+        if isinstance(files, list) and all(isinstance(name, str) for name in files):
+            with suppress(RuntimeError):  # the window may be gone by now
+                self._heard.emit(files, token if isinstance(token, str) else "")
+            connection.send_bytes(_TAKEN)
+
+
+def _wake(listener: Listener) -> None:
+    """Let a thread that waits in ``accept`` go on."""
+    address = listener.address
+    with suppress(OSError, EOFError, AuthenticationError):
+        Client(str(address)).close()

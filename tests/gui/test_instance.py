@@ -1,0 +1,177 @@
+"""A second start hands its files to the first window, and to nobody else."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from multiprocessing.connection import Listener
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from gui.workers import instance
+from gui.workers.instance import Instance
+
+ROOT = Path(__file__).resolve().parents[2]
+SCREEN = {"DISPLAY": ":0"}
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Iterator[Instance]:
+    made = Instance(tmp_path, SCREEN)
+    made.listen()
+    yield made
+    made.close()
+
+
+def later(folder: Path, files: list[str], token: str = "") -> bool:
+    """A start after the first, as a thread: what it says and whether it was heard."""
+    heard: list[bool] = []
+
+    def start() -> None:
+        second = Instance(folder, SCREEN)
+        assert not second.first
+        heard.append(second.hand_over(files, token))
+
+    thread = Thread(target=start)
+    thread.start()
+    thread.join(20)
+    return heard == [True]
+
+
+def test_files_and_token_arrive(
+    qtbot: QtBot, first: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with qtbot.waitSignal(first.files_came) as came:
+        assert later(tmp_path, ["model.gguf", "/models/é \udcff.gguf"], "token-1")
+    assert came.args == [[str(tmp_path / "model.gguf"), "/models/é \udcff.gguf"], "token-1"]
+
+
+def test_a_start_without_a_file_only_wants_the_window(
+    qtbot: QtBot, first: Instance, tmp_path: Path
+) -> None:
+    with qtbot.waitSignal(first.files_came) as came:
+        assert later(tmp_path, [])
+    assert came.args == [[], ""]
+
+
+def test_another_screen_has_a_window_of_its_own(first: Instance, tmp_path: Path) -> None:
+    other = Instance(tmp_path, {"DISPLAY": ":1"})
+    assert other.first
+    other.close()
+
+
+def test_after_the_first_has_gone_the_next_is_the_first(tmp_path: Path) -> None:
+    one = Instance(tmp_path, SCREEN)
+    one.listen()
+    one.close()
+    two = Instance(tmp_path, SCREEN)
+    assert two.first
+    two.close()
+    assert not list(tmp_path.glob("*.json"))
+
+
+def test_a_first_window_that_was_killed_is_no_first_any_more(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from gui.workers.instance import Instance\n"
+        f"made = Instance(Path(sys.argv[1]), {SCREEN!r})\n"
+        "made.listen()\n"
+        "print('first' if made.first else 'second', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "first\n"
+        process.kill()
+    made = Instance(tmp_path, SCREEN)
+    assert made.first
+    made.listen()
+    assert later(tmp_path, [])
+    made.close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+def test_a_first_window_that_hangs_does_not_keep_the_second_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "_PATIENCE", 0.3)
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from gui.workers.instance import Instance\n"
+        f"made = Instance(Path(sys.argv[1]), {SCREEN!r})\n"
+        "made.listen()\n"
+        "print('ready', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGSTOP)
+        start = time.monotonic()
+        assert not later(tmp_path, ["a.gguf"])
+        assert time.monotonic() - start < 15
+        process.send_signal(signal.SIGCONT)
+        process.kill()
+
+
+def test_a_listener_that_does_not_know_the_key_is_told_nothing(tmp_path: Path) -> None:
+    first = Instance(tmp_path, SCREEN)
+    first.listen()
+    (told,) = tmp_path.glob("*.json")
+    heard: list[bytes] = []
+    address = str(tmp_path / "other")
+    with Listener(address, authkey=b"another key") as stranger:
+
+        def listen() -> None:
+            try:
+                with stranger.accept() as connection:
+                    heard.append(connection.recv_bytes())
+            except Exception:
+                return
+
+        thread = Thread(target=listen)
+        thread.start()
+        kept = told.read_text()
+        told.write_text(json.dumps({**json.loads(kept), "address": address}))
+        assert not later(tmp_path, ["secret.gguf"])
+        thread.join(10)
+    first.close()
+    assert heard == []
+
+
+@pytest.mark.parametrize("content", ["", "no json", "[]", "{}", '{"address": 1, "key": "zz"}'])
+def test_a_damaged_note_is_no_first_window(content: str, tmp_path: Path, first: Instance) -> None:
+    (told,) = tmp_path.glob("*.json")
+    told.write_text(content)
+    assert not later(tmp_path, ["a.gguf"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")
+def test_only_this_user_can_read_the_key(first: Instance, tmp_path: Path) -> None:
+    (told,) = tmp_path.glob("*.json")
+    assert told.stat().st_mode & 0o077 == 0
+    address = Path(json.loads(told.read_text())["address"])
+    assert address.parent.stat().st_mode & 0o077 == 0
