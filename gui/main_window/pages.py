@@ -1,4 +1,4 @@
-"""The pages beside the plan. Each is imported when somebody first looks at it."""
+"""The pages beside the plan, and dialogs. Each is imported when somebody first asks for it."""
 
 from __future__ import annotations
 
@@ -12,3 +12,10 @@ def explain(document: Document) -> QWidget:
     from gui.panels.explain.page import ExplainPage
 
     return ExplainPage(document)
+
+
+def double_click(window: QWidget) -> None:
+    """Ask whether a double-click shall open this program."""
+    from gui.main_window.double_click import DoubleClickDialog
+
+    DoubleClickDialog(window).show()

@@ -347,6 +347,7 @@ class MainWindow(QMainWindow):
             (a.cancel, self.opener.cancel),
             (a.reload, self.reload),
             (a.close_model, self.close_model),
+            (a.double_click, lambda: pages.double_click(self)),
             (a.quit, self.close),
             (a.reset, self.document.reset),
             (a.copy_markdown, lambda: self.copy_report(TextFormat.MARKDOWN)),

@@ -1,0 +1,66 @@
+"""The dialog that lets a double-click on a .gguf file open this program."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QVBoxLayout, QWidget
+
+from gui.widgets.text import Text
+from gui.workers import association
+from gui.workers.association import Association
+from gui.workers.runner import Runner
+
+_WHY = (
+    "Weighbridge can be offered for .gguf files on your desktop: in the menu that opens a file "
+    "with another program, and at a double-click. Only files of your own account are written."
+)
+
+
+class DoubleClickDialog(QDialog):
+    """Says how it is, and does nothing before its button is pressed."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle("Open .gguf files by double-click")
+        self.says = Text("Looking at your desktop…", wrap=True)
+        self.default = QCheckBox("&Make Weighbridge the program for double-clicks")
+        self.default.setEnabled(False)
+        self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        self.install = self.buttons.addButton("&Offer it", QDialogButtonBox.ButtonRole.ActionRole)
+        self.install.setEnabled(False)
+        self._runner = Runner("association", self)
+        self._runner.finished.connect(self._show)
+        self.install.clicked.connect(self._put_in)
+        self.buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.addWidget(Text(_WHY, wrap=True))
+        column.addWidget(self.says)
+        column.addWidget(self.default)
+        column.addStretch(1)
+        column.addWidget(self.buttons)
+        self.resize(60 * self.fontMetrics().averageCharWidth(), self.sizeHint().height())
+        self._runner.start(association.looking())
+
+    def _put_in(self) -> None:
+        self.install.setEnabled(False)
+        self._runner.start(association.installing(default=self.default.isChecked()))
+
+    def _show(self, found: Association) -> None:
+        self.says.set_text(_words(found))
+        able = found.problem is None
+        self.install.setEnabled(able)
+        self.default.setEnabled(able and not found.ours)
+        # Another program's place is taken only by whoever ticks the box.
+        self.default.setChecked(able and not found.default)
+
+
+def _words(found: Association) -> str:
+    if found.problem is not None:
+        return f"{found.problem.message} {found.problem.advice}".rstrip()
+    if found.ours:
+        return "A double-click on a .gguf file opens Weighbridge."
+    offered = "Weighbridge is offered for .gguf files" if found.offered else "It is not offered yet"
+    if found.default:
+        return f"{offered}; a double-click opens {found.default.removesuffix('.desktop')}."
+    return f"{offered}; no program is set for a double-click."

@@ -1,0 +1,161 @@
+"""A double-click on a .gguf file: what is written for the desktop, and whose default it stays."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from PySide6.QtGui import QImage
+from pytestqt.qtbot import QtBot
+
+from core.problems import Problem
+from gui.main_window.double_click import DoubleClickDialog
+from gui.workers import association
+from gui.workers.association import Association, put_in, state
+
+MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A desktop of its own, with the tools of the system that there are."""
+    return {
+        **os.environ,
+        "XDG_DATA_HOME": str(tmp_path / "data"),
+        "XDG_CONFIG_HOME": str(tmp_path / "config"),
+        "XDG_CURRENT_DESKTOP": "X-Generic",
+    }
+
+
+def stand_in(folder: Path, name: str, script: str) -> None:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def test_what_is_written_is_what_the_desktop_reads(
+    qapp: object, environ: dict[str, str], tmp_path: Path
+) -> None:
+    found = put_in(environ, default=False, platform="linux")
+    assert found.offered and found.problem is None
+    data = tmp_path / "data"
+    entry = configparser.ConfigParser(interpolation=None)
+    entry.optionxform = str  # type: ignore[assignment,method-assign]
+    entry.read(data / "applications" / "weighbridge.desktop", "utf-8")
+    section = entry["Desktop Entry"]
+    assert section["MimeType"] == "application/x-gguf;"
+    assert section["Exec"].endswith(" %F")
+    kind = ElementTree.parse(data / "mime" / "packages" / "weighbridge.xml").getroot()[0]
+    assert kind.get("type") == "application/x-gguf"
+    (match,) = kind.iter(f"{MIME}match")
+    assert (match.get("offset"), match.get("value")) == ("0", "GGUF")
+    (glob,) = kind.iter(f"{MIME}glob")
+    assert glob.get("pattern") == "*.gguf"
+    icons = data / "icons" / "hicolor"
+    for side in (16, 48, 512):
+        image = QImage(str(icons / f"{side}x{side}" / "apps" / "weighbridge.png"))
+        assert (image.width(), image.height()) == (side, side)
+        assert image.pixelColor(side // 2, side // 8).alpha() == 255
+    assert (icons / "scalable" / "apps" / "weighbridge.svg").is_file()
+
+
+def test_the_metadata_for_software_centres_names_the_same_files() -> None:
+    from importlib.resources import files
+
+    root = ElementTree.fromstring(
+        (files("resources") / "desktop/weighbridge.metainfo.xml").read_text()
+    )
+    assert root.findtext("launchable") == "weighbridge.desktop"
+    assert root.findtext("provides/mediatype") == association.MIME_TYPE
+
+
+@pytest.mark.parametrize("default", [False, True])
+def test_the_default_is_taken_only_where_it_was_asked_for(
+    qapp: object, environ: dict[str, str], tmp_path: Path, default: bool
+) -> None:
+    asked = tmp_path / "asked"
+    stand_in(
+        tmp_path / "bin",
+        "xdg-mime",
+        f'echo "$@" >> {asked}\nif [ "$1" = query ]; then echo other.desktop; fi',
+    )
+    environ["PATH"] = f"{tmp_path / 'bin'}:{environ['PATH']}"
+    found = put_in(environ, default=default, platform="linux")
+    assert found.default == "other.desktop" and not found.ours
+    lines = asked.read_text().splitlines()
+    wanted = "default weighbridge.desktop application/x-gguf"
+    assert (wanted in lines) is default
+
+
+def test_a_tool_that_is_missing_or_fails_leaves_the_default_unknown(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    environ["PATH"] = str(tmp_path / "nothing")
+    assert state(environ, "linux") == Association()
+    stand_in(tmp_path / "bin", "xdg-mime", "echo x; exit 3")
+    environ["PATH"] = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    assert state(environ, "linux").default == ""
+
+
+def test_a_home_that_cannot_be_written_to_gets_a_sentence(
+    qapp: object, environ: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "data").write_text("a file, no folder")
+    found = put_in(environ, default=False, platform="linux")
+    assert found.problem is not None
+    assert "could not be written" in found.problem.message
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        # Quoting by the Desktop Entry Specification, "The Exec key".
+        (["/usr/bin/weighbridge"], "/usr/bin/weighbridge"),
+        (["/opt/my programs/weighbridge"], '"/opt/my programs/weighbridge"'),
+        (["/opt/100%/weighbridge"], "/opt/100%%/weighbridge"),
+        (['/opt/a"b/w'], '"/opt/a\\\\"b/w"'),
+        (["/opt/a$b/w"], '"/opt/a\\\\$b/w"'),
+    ],
+)
+def test_a_program_in_an_odd_folder_is_quoted(words: list[str], line: str) -> None:
+    assert association._exec(words) == line
+
+
+@pytest.mark.skipif(shutil.which("desktop-file-validate") is None, reason="no validator here")
+def test_the_entry_is_valid() -> None:
+    from importlib.resources import files
+
+    path = str(files("resources") / "desktop/weighbridge.desktop")
+    subprocess.run(["desktop-file-validate", path], check=True)
+
+
+@pytest.mark.parametrize(
+    ("found", "words", "ticked", "able"),
+    [
+        (Association(), "no program is set", True, True),
+        (Association(True, "other.desktop"), "a double-click opens other.", False, True),
+        (Association(True, "weighbridge.desktop"), "opens Weighbridge", False, True),
+        (Association(problem=Problem("x", "It cannot be.", advice="Do this.")), "Do this.", False,
+         False),
+    ],
+)  # fmt: skip
+def test_the_dialog_never_ticks_away_another_default(
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    found: Association,
+    words: str,
+    ticked: bool,
+    able: bool,
+) -> None:
+    monkeypatch.setattr(association, "state", lambda environ: found)
+    dialog = DoubleClickDialog()
+    qtbot.addWidget(dialog)
+    qtbot.waitUntil(lambda: words in dialog.says.text())
+    assert dialog.default.isChecked() is ticked
+    assert dialog.install.isEnabled() is able
