@@ -98,7 +98,7 @@ def cell(
 
 
 def run(
-    cells: Mapping[int, Sequence[float]] | None = None,
+    rates: Mapping[int, Sequence[float]] | None = None,
     *,
     id: str = "20260101-000000-0001",
     telemetry: Sequence[Reading] = (),
@@ -107,7 +107,7 @@ def run(
     **changes: Any,
 ) -> Run:
     """A sweep: rates by depth."""
-    rates = cells if cells is not None else {0: [50.0] * 6, 4096: [40.0] * 6}
+    rates = {0: [50.0] * 6, 4096: [40.0] * 6} if rates is None else rates
     made = Run(
         id=id,
         started="2026-01-01T00:00:00Z",

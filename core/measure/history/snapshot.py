@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from core.machine.machine import Device, DeviceKind
 from core.plan import resolve
-from core.plan.plan import DepthPoint, Plan
+from core.plan.plan import DepthPoint, PartKind, Plan
+from core.provenance import Rank
 
 # Points of the curve that are kept, for drawing.
 _POINTS = 33
@@ -35,7 +37,10 @@ class DepthFigures:
 @dataclass(frozen=True, slots=True)
 class PlanSnapshot:
     """Sizes are bytes. ``settings`` are the resolved options by their names. ``curve`` ascends from
-    depth 0 to the context; ``at`` has the depths that were to be measured, each by itself."""
+    depth 0 to the context; ``at`` has the depths that were to be measured, each by itself.
+    ``bandwidth`` is that of the memory which holds most of it, in bytes per second;
+    ``several_channels`` says that it is RAM whose sticks share the work.
+    """
 
     model: str
     architecture: str
@@ -55,7 +60,9 @@ class PlanSnapshot:
     fingerprint: str = ""
     configuration: str = ""
     unified: bool = False
-    gpus: int = 0
+    bandwidth: float | None = None
+    bandwidth_measured: bool = False
+    several_channels: bool = False
 
     def figures(self, depth: float) -> DepthFigures | None:
         """What was expected at a depth, between two points of the curve where it lies between."""
@@ -79,6 +86,7 @@ def snapshot(plan: Plan, depths: Iterable[int] = ()) -> PlanSnapshot:
     kept = sorted({*curve[::step], curve[-1]})
     at = tuple(_at(plan, depth) for depth in sorted(set(depths)) if depth <= plan.settings.context)
     gpus = plan.machine.gpus
+    device = _most_read(plan)
     return PlanSnapshot(
         model=plan.model.name or plan.model.architecture,
         architecture=plan.model.architecture,
@@ -95,8 +103,19 @@ def snapshot(plan: Plan, depths: Iterable[int] = ()) -> PlanSnapshot:
         curve=tuple(map(_point, kept)),
         at=at,
         unified=bool(gpus) and gpus[0].unified,
-        gpus=len(gpus),
+        bandwidth=device.bandwidth.value,
+        bandwidth_measured=device.bandwidth.source.rank is Rank.MEASURED,
+        several_channels=device.kind is DeviceKind.HOST,
     )
+
+
+def _most_read(plan: Plan) -> Device:
+    """The device with the most weights."""
+    most = max(
+        plan.memory.devices,
+        key=lambda d: sum(p.bytes.value or 0 for p in d.parts if p.kind is PartKind.WEIGHTS),
+    )
+    return most.device
 
 
 def _at(plan: Plan, depth: int) -> DepthFigures:

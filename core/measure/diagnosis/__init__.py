@@ -1,0 +1,138 @@
+"""Why a run is as fast as it is, in words, with the evidence for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.measure.diagnosis import causes, setup
+from core.measure.diagnosis.facts import Facts, Finding, Point, point_of
+from core.measure.history.snapshot import PlanSnapshot
+from core.measure.run import Run
+from core.units import format_rate, format_share
+
+__all__ = ["Facts", "Finding", "Point", "diagnose", "point_of"]
+
+Rule = Callable[[Facts], Finding | None]
+
+# What makes every other figure one of something else comes first, then causes by how sure their
+# evidence is, then what only explains.
+_SETUP: tuple[Rule, ...] = (
+    setup.wrong_model,
+    setup.smaller_context,
+    setup.other_cache,
+)
+_CAUSES: tuple[Rule, ...] = (
+    setup.split,
+    setup.other_device,
+    causes.spill,
+    causes.slower_after,
+    setup.no_kernel,
+    causes.paging,
+    causes.throttle,
+    causes.battery,
+    causes.busy,
+    causes.single_stick,
+    causes.launch_overhead,
+)
+_REMARKS: tuple[Rule, ...] = (
+    setup.speculation,
+    setup.above_ceiling,
+    setup.read_again,
+    setup.flattered_prefill,
+    causes.unsteady,
+    causes.delivery,
+)
+
+
+def diagnose(run: Run, plan: PlanSnapshot | None) -> tuple[Finding, ...]:
+    """What can be said about a run: how far it is from the ceiling, whether that is normal, and
+    the likely causes in order. Empty where nothing was measured."""
+    facts = Facts(run, plan)
+    first = tuple(_found(_SETUP, facts))
+    if not facts.points:
+        return first
+    found = tuple(_found(_CAUSES, facts))
+    verdict = [reach(facts), expectation(facts)]
+    if facts.slow and not found and not any(f.code == "other-model" for f in first):
+        verdict.append(unexplained(facts))
+    return (*first, *(v for v in verdict if v is not None), *found, *_found(_REMARKS, facts))
+
+
+def _found(rules: tuple[Rule, ...], facts: Facts) -> list[Finding]:
+    return [finding for rule in rules if (finding := rule(facts)) is not None]
+
+
+def reach(f: Facts) -> Finding:
+    """How much of the ceiling it reaches, and how many bytes it read in a second."""
+    if not f.shares:
+        why = (
+            "No model is open whose ceiling could be drawn."
+            if f.plan is None
+            else "The ceiling is not known: a bandwidth or the cache of this model is missing."
+        )
+        return Finding(
+            "cannot-tell", "How near to the ceiling it is cannot be told.", why,
+            "Open the file that the server runs, and choose the machine that it runs on.",
+        )  # fmt: skip
+    told = [p for p in f.points if p.share is not None]
+    first, last = told[0], told[-1]
+    message = f"It reaches {format_share(first.share or 0)} of the ceiling"
+    if last is not first:
+        message += (
+            f" at depth {first.depth:,.0f} and {format_share(last.share or 0)} at {last.depth:,.0f}"
+        )
+    rates = ", ".join(
+        f"{_passes(p)} of {format_rate((p.figures.ceiling if p.figures else 0) or 0)} and "
+        f"{(p.bandwidth or 0) / 1e9:,.1f} GB/s at depth {p.depth:,.0f}"
+        for p in ((first,) if last is first else (first, last))
+    )
+    return Finding("reach", f"{message}.", f"{rates}.")
+
+
+def _passes(point: Point) -> str:
+    if point.steps.median == point.tok_s.median:
+        return format_rate(point.tok_s.median)
+    return f"{point.steps.median:,.1f} passes/s"
+
+
+def expectation(f: Facts) -> Finding | None:
+    """Whether that is normal for this hardware."""
+    if not f.shares:
+        return None
+    told = [p for p in f.points if p.figures is not None and p.figures.low is not None]
+    if not told:
+        return Finding(
+            "no-band",
+            "Whether that is normal cannot be told: there are no published runs to compare with.",
+            "",
+            "Runs of your own are kept, and correct what is expected the next time.",
+        )
+    first = told[0]
+    assert first.figures is not None
+    low, high = first.figures.low or 0.0, first.figures.high or 0.0
+    band = (
+        f"Expected at depth {first.depth:,.0f}: {low:,.1f} to {format_rate(high)}; measured: "
+        f"{format_rate(first.steps.median)}."
+    )
+    if f.slow:
+        return Finding("slower", "That is slower than usual for this hardware.", band, amber=True)
+    faster = sum(p.steps.median > (p.figures.high or 0.0) for p in told if p.figures is not None)
+    if faster * 2 > len(told):
+        return Finding("faster", "That is faster than usual for this hardware.", band)
+    return Finding("normal", "That is normal for this hardware.", band)
+
+
+def unexplained(f: Facts) -> Finding:
+    """Slow, and nothing that was looked at says why."""
+    looked = ["the server's settings"]
+    if f.readings:
+        looked.append("processor and memory while it ran")
+    if f.gpus:
+        looked.append("clocks, limits and memory of the GPU")
+    return Finding(
+        "cannot-tell-why",
+        "Why cannot be told from what was looked at.",
+        f"Looked at: {', '.join(looked)}. None of it stands out.",
+        "Compare with the engine alone (llama-bench, copied with the run as Markdown): a server is "
+        "5 to 10 % slower. Then try another build, another backend, or other thread counts.",
+    )

@@ -1,0 +1,307 @@
+"""Rules about the computer: memory, clocks, other programs, power."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from core.measure import metrics
+from core.measure.diagnosis.facts import Facts, Finding, spread_of
+from core.units import UnitSystem, format_bytes, format_share
+
+_GIB = UnitSystem.GIB
+# Drivers keep some MB in RAM for any program.
+_SPILL = 256 * 2**20
+_FULL = 0.97
+_HALF, _QUARTER = (0.38, 0.56), (0.19, 0.28)
+
+
+def spill(f: Facts) -> Finding | None:
+    """The driver keeps a part of what belongs on the card in RAM."""
+    if not f.on_gpu or (f.plan is not None and f.plan.unified):
+        return None
+    for gpu in f.gpus:
+        spilled = gpu.values(lambda g: g.spilled)
+        grown = max(spilled) - min(spilled) if spilled else 0
+        most = max(spilled, default=0)
+        used, total = gpu.values(lambda g: g.memory_used), gpu.values(lambda g: g.memory_total)
+        full = max(used) / total[0] if used and total else None
+        falls = len(f.shares) > 1 and f.shares[-1] < 0.6 * f.shares[0]
+        low = bool(f.shares) and f.shares[-1] < 0.35
+        words = []
+        if (grown > _SPILL or most > 2 * _SPILL) and (full is None or full > 0.9):
+            words.append(
+                f"{gpu.name} uses {format_bytes(round(most), _GIB)} of RAM as if it were its own"
+                + (f", {format_bytes(round(grown), _GIB)} more than at first." if grown else ".")
+            )
+        elif not (full is not None and full >= _FULL and falls and low):
+            continue
+        if full is not None:
+            words.append(f"Its own memory is {format_share(full)} full.")
+        link = gpu.typical(lambda g: g.link_received)
+        if link is not None and link > 1e9:
+            words.append(f"{link / 1e9:.1f} GB/s came over PCI Express.")
+        if falls:
+            words.append(
+                f"The share of the ceiling falls from {format_share(f.shares[0])} to "
+                f"{format_share(f.shares[-1])} with depth."
+            )
+        return Finding(
+            "spill",
+            "The driver spills into system RAM.",
+            " ".join(words),
+            "What lies there is read over PCI Express for every token, at about 30 GB/s where the "
+            "card reads at hundreds. Reduce the context or the GPU layers; on Windows set the "
+            "driver's system memory fallback to none, so that it fails instead.",
+            amber=True,
+        )
+    return None
+
+
+def single_stick(f: Facts) -> Finding | None:
+    """A run in RAM at a flat half (or quarter) of what its channels would give."""
+    plan = f.plan
+    if plan is None or f.on_gpu or plan.bandwidth_measured or len(f.shares) < 1:
+        return None
+    share = median(f.shares)
+    part = next(
+        (
+            word
+            for word, (low, high) in (("half", _HALF), ("a quarter", _QUARTER))
+            if low <= share <= high
+        ),
+        None,
+    )
+    if part is None or spread_of(f.shares) > 0.2 or not plan.several_channels:
+        return None
+    return Finding(
+        "single-stick",
+        f"It reaches {part} of the ceiling at every depth: perhaps not all memory channels have a "
+        "stick.",
+        f"{', '.join(map(format_share, f.shares))} of {_bandwidth(plan.bandwidth)}, which is "
+        "computed from the sticks and not measured.",
+        "Measure the memory bandwidth (menu Machine). If it is half as well, put a second stick "
+        "into the other channel.",
+        amber=True,
+    )
+
+
+def throttle(f: Facts) -> Finding | None:
+    """Clocks were held back, or fell, while it ran."""
+    words: list[str] = []
+    hot = power = False
+    for gpu in f.gpus:
+        for reason, share in gpu.reasons():
+            if share >= 0.2:
+                hot = hot or reason != "power"
+                power = power or reason == "power"
+                words.append(
+                    f"{gpu.name}: held back by {_REASONS.get(reason, reason)} "
+                    f"{format_share(share)} of the time."
+                )
+        clocks = gpu.thirds(lambda g: g.clock)
+        if clocks is not None and clocks[1] < 0.85 * clocks[0]:
+            hot = True
+            words.append(
+                f"{gpu.name}: its clock fell from {clocks[0]:,.0f} to {clocks[1]:,.0f} MHz."
+            )
+    rates = _thirds(f)
+    if rates is not None and rates[1] < 0.97 * rates[0]:
+        cold, steady = rates
+        words.append(
+            f"Cold {cold:.1f}, steady {steady:.1f} passes/s ({100 * (steady / cold - 1):+.0f} %)."
+        )
+        hot = hot or bool(f.gpus)
+    if hot:
+        return Finding(
+            "throttle",
+            "It slowed down while it ran.",
+            " ".join(words),
+            "The steady figure is the one to plan with. Let it cool down, clean the fans, or lower "
+            "the power limit, and measure again.",
+            amber=True,
+        )
+    if power:
+        return Finding(
+            "power-cap",
+            "The GPU reached its power limit.",
+            " ".join(words),
+            "Raising the limit changes little for decoding, which waits for memory.",
+        )
+    return None
+
+
+_REASONS = {"heat": "heat", "power": "its power limit", "hardware": "the hardware (power or heat)"}
+
+
+def paging(f: Facts) -> Finding | None:
+    """The model is read from disk while it writes."""
+    faults = f.gained(lambda r: r.major_faults)
+    read = f.gained(lambda r: r.read_bytes)
+    swap = f.gained(lambda r: r.swap_used)
+    words = []
+    if read is not None and read > 512 * 2**20:
+        words.append(f"{format_bytes(round(read), _GIB)} were read from disk while it ran.")
+    if faults is not None and faults > 1000:
+        words.append(f"{faults:,.0f} pages had to be fetched.")
+    if swap is not None and swap > 256 * 2**20:
+        words.append(f"Swap grew by {format_bytes(round(swap), _GIB)}.")
+    pressure = f.typical(lambda r: r.memory_pressure)
+    if pressure is not None and pressure > 0.1:
+        words.append(f"Programs waited for memory {format_share(pressure)} of the time.")
+    if not words:
+        return None
+    return Finding(
+        "paging",
+        "The model does not stay in RAM: it is read from disk again and again.",
+        " ".join(words),
+        "Close other programs, or choose a smaller file or context. --mlock keeps it in RAM where "
+        "there is room.",
+        amber=True,
+    )
+
+
+def busy(f: Facts) -> Finding | None:
+    """Other programs took the processor."""
+    other = f.typical(lambda r: r.other_cpu)
+    pressure = f.typical(lambda r: r.cpu_pressure)
+    words = []
+    if other is not None and other > 0.15:
+        words.append(f"Other programs used {format_share(other)} of the processor.")
+    if pressure is not None and pressure > 0.25:
+        words.append(f"Programs waited for the processor {format_share(pressure)} of the time.")
+    if not words:
+        return None
+    spreads = [s for cell in f.run.cells if (s := metrics.spread(cell)) is not None]
+    if spreads and max(spreads) > 0.05:
+        words.append(f"Equal requests differ by {format_share(max(spreads))}.")
+    return Finding(
+        "busy",
+        "The computer was busy with something else.",
+        " ".join(words),
+        "Close other programs and measure again; on a CPU give the server fewer threads than there "
+        "are cores (-t).",
+        amber=True,
+    )
+
+
+def battery(f: Facts) -> Finding | None:
+    """Laptops run slower without their charger."""
+    told = [r for r in f.readings if r.on_battery]
+    if not told:
+        return None
+    level = told[-1].battery
+    return Finding(
+        "battery",
+        "The computer ran on its battery.",
+        f"Charge {format_share(level)}." if level is not None else "",
+        "Most laptops hold their clocks back then. Plug it in and measure again.",
+        amber=True,
+    )
+
+
+def launch_overhead(f: Facts) -> Finding | None:
+    """A small model on a fast GPU waits for its own launches."""
+    plan = f.plan
+    if plan is None or not f.on_gpu or not plan.weights or plan.weights > 3e9 or not f.shares:
+        return None
+    use = f.gpus[0].typical(lambda g: g.use) if f.gpus else None
+    if f.shares[0] > 0.5 or use is None or use > 0.75:
+        return None
+    return Finding(
+        "overhead",
+        "The fixed cost of every token weighs more than its bytes.",
+        f"The file has {format_bytes(plan.weights, _GIB)}; the GPU was busy {format_share(use)} of "
+        f"the time and reaches {format_share(f.shares[0])} of the ceiling at the least depth.",
+        "That is usual for small models on fast cards; several requests at the same time use the "
+        "rest.",
+    )
+
+
+def slower_after(f: Facts) -> Finding | None:
+    """Slow from some depth on, and slow for good: what a long prompt left behind."""
+    if len(f.points) < 2:
+        return None
+    first = f.points[0].cell
+    last = max(s.started_ns for p in f.points[1:] for s in p.cell.measured)
+    before = [r for s in first.measured if s.started_ns <= last and (r := metrics.step_rate(s))]
+    after = [r for s in first.measured if s.started_ns > last and (r := metrics.step_rate(s))]
+    if not before or not after or median(after) >= 0.8 * median(before):
+        return None
+    grown = [max(used) - used[0] for gpu in f.gpus if (used := gpu.values(lambda g: g.memory_used))]
+    memory = (
+        f" The GPU holds {format_bytes(round(max(grown)), _GIB)} more than at first."
+        if grown and max(grown) > 0
+        else ""
+    )
+    return Finding(
+        "slower-after",
+        "It stays slow after a long prompt.",
+        f"At depth {first.depth:,}: {median(before):.1f} passes/s before, {median(after):.1f} "
+        f"after the deepest.{memory}",
+        "Something that the long prompt left in memory pushed the model over the edge. Start the "
+        "server anew; --ctx-checkpoints 0 or a smaller context keeps it from coming back.",
+        amber=True,
+    )
+
+
+def unsteady(f: Facts) -> Finding | None:
+    """Equal requests do not take equal time."""
+    worst, depth = 0.0, 0
+    for cell in f.run.cells:
+        spread = metrics.spread(cell) or 0.0
+        if spread > worst:
+            worst, depth = spread, cell.depth
+    if worst <= 0.05:
+        return None
+    return Finding(
+        "unsteady",
+        "Equal requests differ: the median is less certain than its figure looks.",
+        f"They differ by {format_share(worst)} at depth {depth:,} (standard deviation over mean).",
+        "Measure with more runs, on a computer that does nothing else.",
+        amber=True,
+    )
+
+
+def delivery(f: Facts) -> Finding | None:
+    """Text arrives at other times than it is made."""
+    worst = 0.0
+    for cell in f.run.cells:
+        off = metrics.disagreement(cell) or 0.0
+        if abs(off) > abs(worst):
+            worst = off
+    if abs(worst) <= metrics.DELIVERY:
+        return None
+    return Finding(
+        "delivery",
+        "What arrives here and what the server says differ.",
+        f"By {format_share(abs(worst))}; the server's own figures are shown.",
+        "Something between holds text back: a proxy, an antivirus, a busy computer.",
+        amber=True,
+    )
+
+
+def _thirds(f: Facts) -> tuple[float, float] | None:
+    """Rates at the beginning and at the end of the run, each relative to its own depth: the
+    median of the first and of the last third of all requests, as if all were at the least depth."""
+    rated = []
+    base = None
+    for point in f.points:
+        for s in point.cell.measured:
+            rate = metrics.step_rate(s)
+            if rate is None:
+                continue
+            base = base or point.steps.median
+            rated.append((s.started_ns, rate / point.steps.median))
+    rated.sort()
+    third = len(rated) // 3
+    if third < 2 or base is None:
+        return None
+    first, last = (
+        median(r for _, r in rated[:third]),
+        median(r for _, r in rated[-third:]),
+    )
+    return base * first, base * last
+
+
+def _bandwidth(value: float | None) -> str:
+    return f"{value / 1e9:.1f} GB/s" if value else "its bandwidth"
