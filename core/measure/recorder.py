@@ -45,6 +45,10 @@ class Recorder:
         self._summary = Summary()
         self._problem: Problem | None = None
 
+    def first_text_ns(self, started_ns: int) -> int | None:
+        """When the first text came, on the clock of ``started_ns``."""
+        return started_ns + self._arrivals[0] if self._arrivals else None
+
     def feed(self, data: bytes, at: int) -> None:
         """Bytes that were read at this moment."""
         if self.done:

@@ -1,0 +1,184 @@
+"""Whether a request's figures may be used, and what is odd about a cell's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.measure import metrics
+from core.measure.run import Cell, Sample, SampleKind
+from core.problems import Problem, Severity
+from core.units import format_share, format_tokens
+
+LEAST_SHARE = 0.9  # of the tokens asked for; a shorter answer ended by itself
+KEPT_SLACK = 16  # tokens of a prompt that a server may read anew although it keeps the rest
+COLD_SLACK = 16  # tokens that a fresh prompt may share with another one: what begins every text
+RELOAD_SECONDS = 0.2
+DEPTH_SLACK = 2  # tokens by which a prompt of words may miss its depth
+
+# What a second try may cure.
+PASSING = frozenset(
+    ("cut_off", "garbage", "server_error", "slept", "reloaded", "stall", "no_text", "cached")
+)
+
+
+def checked(sample: Sample, depth: int, tokens: int, exact: bool) -> Sample:
+    """The sample with what is wrong about it. ``exact``: the prompt went as token ids."""
+    if sample.problems:
+        return sample
+    found = [
+        *_ended_well(sample, tokens),
+        *_prompt_as_sent(sample, depth, exact),
+        *_cache_as_meant(sample, depth),
+    ]
+    load = sample.server_timings.get("load_duration")
+    if isinstance(load, int | float) and load / 1e9 > RELOAD_SECONDS:
+        found.append(
+            Problem(
+                "reloaded",
+                f"The server loaded the model for this request ({load / 1e9:.1f} s), so that it "
+                "does not count.",
+            )
+        )
+    return replace(sample, problems=tuple(found)) if found else sample
+
+
+def _ended_well(sample: Sample, tokens: int) -> list[Problem]:
+    written = sample.tokens or 0
+    measured = sample.kind in (SampleKind.RUN, SampleKind.WARM_UP)
+    if not written and not sample.arrivals_ns:
+        return [Problem("no_text", "The server ended its answer without a single token.")]
+    if measured and not sample.arrivals_ns:
+        return [Problem("no_text", "The answer had tokens but no text to be timed by.")]
+    if sample.truncated or (sample.finish in ("length", "limit") and written < tokens):
+        return [
+            Problem(
+                "context_full",
+                f"The context was full after {format_tokens(written)} of {format_tokens(tokens)} "
+                "tokens.",
+                advice="Measure at a smaller depth, or start the server with a larger context.",
+            )
+        ]
+    if measured and written < LEAST_SHARE * tokens:
+        return [
+            Problem(
+                "early_end",
+                f"The model ended its text after {format_tokens(written)} of "
+                f"{format_tokens(tokens)} tokens.",
+            )
+        ]
+    return []
+
+
+def _prompt_as_sent(sample: Sample, depth: int, exact: bool) -> list[Problem]:
+    counted = sample.prompt_tokens
+    if counted is None or abs(counted - depth) <= (0 if exact else DEPTH_SLACK):
+        return []
+    if counted < depth // 2 + depth // 4:
+        return [
+            Problem(
+                "prompt_cut",
+                f"The server read {format_tokens(counted)} of {format_tokens(depth)} tokens of the "
+                "prompt: it cut the rest away.",
+                advice="Its context is smaller than the depth; start it with a larger one.",
+            )
+        ]
+    return [
+        Problem(
+            "depth_differs",
+            f"The prompt had {format_tokens(counted)} tokens instead of {format_tokens(depth)}.",
+            Severity.WARNING,
+        )
+    ]
+
+
+def _cache_as_meant(sample: Sample, depth: int) -> list[Problem]:
+    kept = sample.cached_tokens
+    if kept is None:
+        return []
+    if sample.kind is SampleKind.COLD and kept > COLD_SLACK:
+        return [
+            Problem(
+                "cached",
+                f"The server had {format_tokens(kept)} tokens of this fresh prompt already, so it "
+                "says nothing about reading prompts.",
+            )
+        ]
+    if sample.kind is SampleKind.RUN and kept < depth - KEPT_SLACK:
+        return [
+            Problem(
+                "read_again",
+                f"The server had kept {format_tokens(kept)} of {format_tokens(depth)} tokens and "
+                "read the rest again.",
+                Severity.WARNING,
+            )
+        ]
+    return []
+
+
+def oddities(cell: Cell) -> tuple[Problem, ...]:
+    """What is to be said about a finished cell's figures."""
+    found: list[Problem] = []
+    measured = cell.measured
+    again = sum(any(p.code == "read_again" for p in s.problems) for s in measured)
+    if again > len(measured) // 2:
+        found.append(
+            Problem(
+                "read_again",
+                "The server read the prompt again for each request, which takes time but does not "
+                "change the speed of writing.",
+                Severity.NOTE,
+                "Models with windows or states cannot always go back; --swa-full may help.",
+            )
+        )
+    differs = metrics.disagreement(cell)
+    if differs is not None and abs(differs) > metrics.DELIVERY:
+        found.append(
+            Problem(
+                "delivery",
+                f"Text arrived {format_share(abs(differs))} "
+                f"{'faster' if differs > 0 else 'slower'} than the server says it wrote; its own "
+                "times are used.",
+                Severity.WARNING,
+                "Something holds text back: a proxy, a scanner, or the server itself.",
+            )
+        )
+    if measured and all(s.token_source == "events" for s in measured):
+        found.append(
+            Problem(
+                "only_arrivals",
+                "The server does not count its tokens; arrivals were counted, so it wrote at least "
+                "so fast.",
+                Severity.WARNING,
+            )
+        )
+    drifts = metrics.drift(cell)
+    if drifts is not None and abs(drifts) > 0.05:
+        found.append(
+            Problem(
+                "not_steady",
+                f"It became {format_share(abs(drifts))} {'faster' if drifts > 0 else 'slower'} "
+                "from the first requests to the last.",
+                Severity.WARNING,
+                "Let the computer cool down and measure again, with more runs.",
+            )
+        )
+    far = len(metrics.outliers(cell))
+    if far:
+        found.append(
+            Problem(
+                "outliers",
+                f"{far} of {len(measured)} requests were far from the rest; they are counted.",
+                Severity.NOTE,
+            )
+        )
+    depth = metrics.exact_depth(cell)
+    if depth is not None and abs(depth - max(1, cell.depth)) > DEPTH_SLACK:
+        found.append(
+            Problem(
+                "depth_differs",
+                f"It was measured at {format_tokens(depth)} tokens instead of "
+                f"{format_tokens(cell.depth)}.",
+                Severity.WARNING,
+            )
+        )
+    return tuple(found)

@@ -1,0 +1,200 @@
+"""Requests at the same time, in one thread: whatever arrives is stamped right after its read."""
+
+from __future__ import annotations
+
+import gc
+import selectors
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+
+from core.measure.clocks import asleep_seconds
+from core.measure.control import Control
+from core.measure.recorder import CUT_OFF, Recorder
+from core.measure.wire.connect import connect, receive, send
+from core.measure.wire.http import Address
+from core.problems import Problem
+
+LOOK_SECONDS = 0.1  # at least so often somebody may look at the progress
+SLEPT_SECONDS = 1.0
+
+STOPPED = Problem("stopped", "The measurement was stopped.")
+SLEPT = Problem(
+    "slept",
+    "The computer went to sleep during a request, so that its times mean nothing.",
+    advice="Keep the computer awake while it measures.",
+)
+
+
+def gone(error: OSError) -> Problem:
+    """Why nobody answers any more."""
+    if isinstance(error, ConnectionRefusedError):
+        return Problem(
+            "server_gone",
+            "The server does not answer any more: nothing listens at its address.",
+            advice="See its log for the reason, start it again and resume.",
+        )
+    if isinstance(error, ConnectionResetError | BrokenPipeError):
+        return CUT_OFF
+    words = (error.strerror or str(error)).lower()
+    return Problem(
+        "server_gone", f"The server could not be reached: {words}.", advice="Is it still running?"
+    )
+
+
+def stalled(seconds: float) -> Problem:
+    """It says nothing, and no error either."""
+    return Problem(
+        "stall",
+        f"The server said nothing for {seconds:.0f} s, so the request was given up.",
+        advice="See whether it is stuck or serves somebody else; a longer patience can be set.",
+    )
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request: its bytes and who records the answer. ``started_ns`` is the clock's own value,
+    just before the bytes were handed over."""
+
+    request: bytes
+    recorder: Recorder
+    started_ns: int = 0
+    last_ns: int = 0  # when it last said something
+    connection: socket.socket | None = field(default=None, repr=False)
+
+
+Watch = Callable[[Sequence[Exchange]], None]
+
+
+def exchange_all(
+    address: Address,
+    exchanges: Sequence[Exchange],
+    control: Control,
+    *,
+    first_seconds: float,
+    stall_seconds: float,
+    watch: Watch | None = None,
+    clock: Callable[[], int] = perf_counter_ns,
+    asleep: Callable[[], float] = asleep_seconds,
+) -> None:
+    """Send all requests and record their answers; returns when each has ended in some way.
+
+    Connections are opened before any clock starts. A server may be silent for ``first_seconds``
+    until its first text and for ``stall_seconds`` after. ``watch`` is called some ten times a
+    second. Never raises for what a server or a network does.
+    """
+    slept = asleep()
+    for each in exchanges:
+        try:
+            each.connection = connect(address)
+        except (OSError, ValueError) as error:
+            failed = error if isinstance(error, OSError) else OSError(str(error))
+            for other in exchanges:
+                other.recorder.fail(gone(failed), 0)
+            _close(exchanges)
+            return
+    collects = gc.isenabled()
+    gc.collect()
+    gc.disable()  # its pauses would be counted as the server's
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(control.wake, selectors.EVENT_READ)
+            for each in exchanges:
+                _begin(each, selector, clock)
+            _listen(exchanges, selector, control, first_seconds, stall_seconds, watch, clock)
+    finally:
+        _close(exchanges)
+        if collects:
+            gc.enable()
+    if asleep() - slept > SLEPT_SECONDS:
+        for each in exchanges:
+            each.recorder.fail(SLEPT, each.last_ns - each.started_ns)
+
+
+def _begin(each: Exchange, selector: selectors.BaseSelector, clock: Callable[[], int]) -> None:
+    connection = each.connection
+    assert connection is not None
+    left = memoryview(each.request)
+    each.started_ns = each.last_ns = clock()
+    try:
+        left = left[send(connection, left) :]
+        while left:  # a long prompt does not go out in one piece
+            with selectors.DefaultSelector() as way:
+                way.register(connection, selectors.EVENT_WRITE)
+                if not way.select(30.0):
+                    raise TimeoutError("it takes no request")
+            left = left[send(connection, left) :]
+    except OSError as error:
+        each.recorder.fail(gone(error), clock() - each.started_ns)
+        return
+    selector.register(connection, selectors.EVENT_READ, each)
+
+
+def _listen(
+    exchanges: Sequence[Exchange],
+    selector: selectors.BaseSelector,
+    control: Control,
+    first_seconds: float,
+    stall_seconds: float,
+    watch: Watch | None,
+    clock: Callable[[], int],
+) -> None:
+    next_look = clock()
+    while not all(each.recorder.done for each in exchanges):
+        for key, _ in selector.select(LOOK_SECONDS):
+            each = key.data
+            if each is not None:
+                _read(each, selector, clock)
+        now = clock()
+        if control.cancelled:
+            for each in exchanges:
+                if not each.recorder.done:
+                    each.recorder.fail(STOPPED, now - each.started_ns)
+            return
+        if now < next_look:
+            continue
+        next_look = now + int(LOOK_SECONDS * 1e9)
+        for each in exchanges:
+            patience = stall_seconds if each.recorder.written else first_seconds
+            if not each.recorder.done and now - each.last_ns > patience * 1e9:
+                each.recorder.fail(stalled(patience), now - each.started_ns)
+                _unregister(each, selector)
+        if watch is not None:
+            watch(exchanges)
+
+
+def _read(each: Exchange, selector: selectors.BaseSelector, clock: Callable[[], int]) -> None:
+    """One read, one stamp; more only where the encryption holds back what has already come."""
+    connection, recorder = each.connection, each.recorder
+    assert connection is not None
+    while not recorder.done:
+        try:
+            data = receive(connection)
+        except OSError as error:
+            recorder.fail(gone(error), clock() - each.started_ns)
+            break
+        now = clock()
+        if data is None:
+            return
+        each.last_ns = now
+        if not data:
+            recorder.close(now - each.started_ns)
+            break
+        recorder.feed(data, now - each.started_ns)
+        if not getattr(connection, "pending", int)():
+            break
+    if recorder.done:
+        _unregister(each, selector)
+
+
+def _unregister(each: Exchange, selector: selectors.BaseSelector) -> None:
+    if each.connection is not None:
+        selector.unregister(each.connection)
+
+
+def _close(exchanges: Sequence[Exchange]) -> None:
+    for each in exchanges:
+        if each.connection is not None:
+            each.connection.close()
+            each.connection = None

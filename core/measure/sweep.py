@@ -1,0 +1,492 @@
+"""The sweep: fill each depth once, warm up, measure, and lose nothing when something goes wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from time import perf_counter_ns
+from typing import NoReturn
+
+from core.measure import metrics
+from core.measure.checks import PASSING, checked, oddities
+from core.measure.client import Client, ClientError
+from core.measure.clocks import utc_now
+from core.measure.control import Control, StoppedError
+from core.measure.events import (
+    CellDone,
+    Ended,
+    Event,
+    ProblemFound,
+    Progress,
+    SampleDone,
+    Started,
+)
+from core.measure.exchange import Exchange, exchange_all
+from core.measure.prompts import Prompt
+from core.measure.recorder import refusal
+from core.measure.run import Cell, Run, RunStatus, Sample, SampleKind
+from core.measure.wire.ask import NoAnswerError
+from core.measure.work import (
+    COLD_TOKENS,
+    PROBE_PROMPT,
+    PROBE_TOKENS,
+    Rates,
+    Step,
+    cells_of,
+    expected_seconds,
+    steps,
+)
+from core.problems import Problem, Severity
+from core.units import format_tokens
+
+MARGIN = 16  # tokens of a context that are left free
+TRIES = 3  # of a round of requests, before its cell is given up
+LOAD_SECONDS = 900.0  # how long a server may take to load its model
+IDLE_SECONDS = 60.0  # how long another one's request is waited for
+GONE_SECONDS = 3.0  # how long a server that is gone may take to come back
+SLOWEST_PREFILL = 10.0  # tokens per second: patience with a silent server grows with the prompt
+
+Say = Callable[[Event], None]
+
+
+class _CellError(Exception):
+    """This cell cannot be finished; the others may."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+
+class _RunError(Exception):
+    """Nothing more can be measured."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+
+class Sweep:
+    """Measures one run and says what happens; `measure` never raises for what a server does.
+
+    Cells in ``skip`` are finished already. ``rates`` are what to expect, for the duration.
+    ``zero_ns`` is the run's beginning on ``clock``; now, if nobody says.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        client: Client,
+        control: Control,
+        say: Say,
+        *,
+        skip: Iterable[tuple[int, int]] = (),
+        rates: Rates | None = None,
+        clock: Callable[[], int] = perf_counter_ns,
+        zero_ns: int | None = None,
+    ) -> None:
+        self._run = run
+        self._plan = run.plan
+        self._client = client
+        self._control = control
+        self._say = say
+        self._skip = frozenset(skip)
+        self._clock = clock
+        self._zero = clock() if zero_ns is None else zero_ns
+        self._remaining = list(steps(run.plan, self._skip))
+        self._rates = rates or Rates()
+        self._whole = expected_seconds(self._remaining, self._rates)
+        self._cell = Cell(0)
+        self._phase = "waiting"
+        self._other_model_said = False
+
+    def measure(self) -> RunStatus:
+        """Every cell that is left, in order. Says `Started` first and `Ended` last."""
+        self._say(Started(self._run, self._whole))
+        problems: tuple[Problem, ...] = ()
+        try:
+            status = self._measure()
+        except StoppedError:
+            status = RunStatus.STOPPED
+        except _RunError as error:
+            status, problems = RunStatus.FAILED, (error.problem,)
+        except ClientError as error:
+            status, problems = RunStatus.FAILED, (error.problem,)
+        except NoAnswerError as error:
+            status, problems = RunStatus.FAILED, (_no_answer(error),)
+        self._say(Ended(status, utc_now(), problems))
+        return status
+
+    def _measure(self) -> RunStatus:
+        self._wait_until_ready()
+        cells = self._possible()
+        if cells:
+            self._client.prepare(f"{self._plan.seed}/{self._run.id}/{utc_now()}")
+            self._probe()
+        finished = len(self._skip)
+        for depth, level in cells:
+            try:
+                self._measure_cell(depth, level)
+                finished += 1
+            except _CellError as error:
+                self._give_up(replace(self._cell, problems=(error.problem,)))
+            self._drop_steps(depth, level)
+        return RunStatus.DONE if finished else RunStatus.FAILED
+
+    def _possible(self) -> list[tuple[int, int]]:
+        """The cells that the server has room for; the others are given up with the reason."""
+        target, plan = self._run.target, self._plan
+        found = []
+        for depth, level in cells_of(plan):
+            if (depth, level) in self._skip:
+                continue
+            problem = None
+            if target.context is not None and depth + plan.tokens + MARGIN > target.context:
+                problem = Problem(
+                    "beyond_context",
+                    f"Depth {format_tokens(depth)} and {format_tokens(plan.tokens)} tokens more do "
+                    f"not fit into the server's context of {format_tokens(target.context)}.",
+                    advice="Measure at smaller depths, or start it with a larger context.",
+                )
+            elif target.slots is not None and level > target.slots:
+                problem = Problem(
+                    "too_few_slots",
+                    f"The server takes {target.slots} requests at the same time, not {level}.",
+                    advice="Start it with more slots (-np).",
+                )
+            if problem is None:
+                found.append((depth, level))
+            else:
+                self._give_up(Cell(depth, level, problems=(problem,)))
+                self._drop_steps(depth, level)
+        return found
+
+    def _give_up(self, cell: Cell) -> None:
+        self._say(CellDone(cell))
+
+    def _drop_steps(self, depth: int, level: int) -> None:
+        self._remaining = [s for s in self._remaining if (s.depth, s.concurrency) != (depth, level)]
+
+    # One cell -----------------------------------------------------------------------------------
+
+    def _measure_cell(self, depth: int, level: int) -> None:
+        self._cell = Cell(depth, level)
+        prompts = self._fill(depth, level, 0)
+        done, fresh, warm = 0, 0, self._plan.warm_ups
+        failures = 0
+        while done < self._plan.runs:
+            kind = SampleKind.WARM_UP if warm > 0 else SampleKind.RUN
+            samples = self._perform(kind, prompts, self._plan.tokens, done)
+            fault = _fault(samples)
+            if fault is None:
+                failures = 0
+                self._forget_step(kind)
+                if kind is SampleKind.RUN:
+                    done += 1
+                else:
+                    warm -= 1
+                continue
+            failures += 1
+            self._react(fault, failures)
+            warm = max(warm, 1)  # whatever happened, the next request is not like the others
+            if fault.code == "early_end":  # the same prompt would end the same way
+                fresh += 1
+                prompts = self._fill(depth, level, fresh)
+        cell = replace(self._cell, finished=True)
+        cell = replace(cell, problems=oddities(cell))
+        self._cell = cell
+        self._say(CellDone(cell))
+
+    def _fill(self, depth: int, level: int, attempt: int) -> list[Prompt]:
+        """Bring a prompt of this depth into the cache for each user, and time how it is read."""
+        kinds = [SampleKind.COLD] * self._plan.cold if not attempt else [SampleKind.FILL]
+        prompts: list[Prompt] = []
+        for round, kind in enumerate(kinds or [SampleKind.FILL]):
+            failures = corrections = 0
+            while True:
+                base = f"{depth}/{level}/{round}/{failures}/{corrections}"
+                if kind is SampleKind.FILL:
+                    base = f"shared/{attempt}/{failures}"
+                prompts = [
+                    self._client.prompts.prompt(depth, f"{base}/{user}") for user in range(level)
+                ]
+                tokens = COLD_TOKENS if kind is SampleKind.COLD else 1
+                samples = self._perform(kind, prompts, tokens, round)
+                fault = _fault(samples)
+                if fault is not None:
+                    failures += 1
+                    self._react(fault, failures)
+                    continue
+                counted = samples[0].prompt_tokens
+                if (
+                    counted is not None
+                    and corrections < TRIES
+                    and self._client.prompts.learn(prompts[0], counted)
+                ):
+                    corrections += 1
+                    continue
+                self._forget_step(kind)
+                break
+        return prompts
+
+    def _react(self, fault: Problem, failures: int) -> None:
+        """After a request that went wrong: wait, or give up the cell or the run."""
+        match fault.code:
+            case "stopped":
+                raise StoppedError
+            case "needs_key" | "not_there":
+                raise _RunError(fault)
+            case "server_gone" | "cut_off":
+                self._wait_until_back(fault)
+            case "loading":
+                self._wait_until_ready()
+            case "early_end":
+                pass
+            case code if code not in PASSING:
+                raise _CellError(fault)
+        if failures >= TRIES:
+            raise _CellError(fault)
+
+    # One round of requests ----------------------------------------------------------------------
+
+    def _perform(
+        self, kind: SampleKind, prompts: Sequence[Prompt], tokens: int, round: int
+    ) -> list[Sample]:
+        """One request for each prompt, at the same time."""
+        samples = self._exchange(kind, prompts, tokens, round)
+        for sample in samples:
+            self._learn(sample)
+            self._cell = replace(self._cell, samples=(*self._cell.samples, sample))
+            self._say(SampleDone(self._cell.depth, self._cell.concurrency, sample))
+        return samples
+
+    def _exchange(
+        self, kind: SampleKind, prompts: Sequence[Prompt], tokens: int, round: int
+    ) -> list[Sample]:
+        if self._control.paused:
+            self._progress("paused")
+        self._control.wait_while_paused()
+        busy = self._wait_until_idle()
+        self._phase = kind.value
+        cold = kind is SampleKind.COLD
+        salt = f"{self._run.id}/{self._cell.depth}/{self._cell.concurrency}"
+        exchanges = [
+            Exchange(*self._client.request(p, tokens, user=user, cold=cold, salt=salt))
+            for user, p in enumerate(prompts)
+        ]
+        longest = max((p.tokens for p in prompts), default=0)
+        exchange_all(
+            self._client.address,
+            exchanges,
+            self._control,
+            first_seconds=self._plan.stall_seconds + len(prompts) * longest / SLOWEST_PREFILL,
+            stall_seconds=self._plan.stall_seconds,
+            watch=lambda now: self._watch(now, tokens),
+            clock=self._clock,
+        )
+        found = []
+        for user, (each, prompt) in enumerate(zip(exchanges, prompts, strict=True)):
+            sample = each.recorder.sample(kind, each.started_ns - self._zero, user, round)
+            sample = checked(sample, prompt.tokens, tokens, bool(prompt.ids))
+            if busy and kind is SampleKind.RUN:
+                sample = replace(sample, problems=(*sample.problems, _BUSY))
+            found.append(sample)
+            self._note_model(each.recorder.model)
+        return found
+
+    def _note_model(self, model: str) -> None:
+        """A server with a single model takes any name and answers as if nothing were."""
+        asked = self._run.target.model
+        if self._other_model_said or not model or not asked or _same_name(model, asked):
+            return
+        self._other_model_said = True
+        problem = Problem(
+            "other_model",
+            f"{model} answered, although {asked} was asked for.",
+            Severity.WARNING,
+            "The figures are those of the model that answered.",
+        )
+        self._say(ProblemFound(problem))
+
+    def _probe(self) -> None:
+        """A first, discarded request: it wakes everything up and tells about how fast it is."""
+        limit = self._run.target.context or PROBE_PROMPT * 2
+        depth = max(1, min(PROBE_PROMPT, limit - PROBE_TOKENS - MARGIN))
+        self._cell = Cell(depth)
+        for failures in range(1, TRIES + 1):
+            prompt = self._client.prompts.prompt(depth, f"probe/{failures}")
+            (sample,) = self._exchange(SampleKind.COLD, [prompt], PROBE_TOKENS, 0)
+            if sample.prompt_tokens is not None:
+                self._client.prompts.learn(prompt, sample.prompt_tokens)
+            fault = _fault([sample])
+            if fault is None or fault.code in ("cached", "early_end", "prompt_cut", "reloaded"):
+                self._learn(sample)
+                break
+            try:
+                self._react(fault, failures)
+            except _CellError as error:
+                raise _RunError(error.problem) from None
+        self._whole = expected_seconds(self._remaining, self._rates)
+        self._progress("waiting")
+
+    def _learn(self, sample: Sample) -> None:
+        """Take its rates in for what is left."""
+        rates = self._rates
+        prefill = metrics.prefill_rate(sample)
+        # The first request of a depth reads little more than what was kept.
+        if prefill and (metrics.uncached(sample) or 0) >= PROBE_PROMPT // 4:
+            rates = replace(rates, prefill=prefill)
+        rate, depth = metrics.best_decode_rate(sample), sample.prompt_tokens
+        if rate and depth is not None and (sample.tokens or 0) >= PROBE_TOKENS // 2:
+            others = [(d, r) for d, r in rates.decode if d != depth]
+            rates = replace(rates, decode=tuple(sorted([*others, (depth, rate)])))
+        self._rates = rates
+
+    def _forget_step(self, kind: SampleKind) -> None:
+        """One planned round is behind us."""
+        key = (self._cell.depth, self._cell.concurrency, kind)
+        for number, step in enumerate(self._remaining):
+            if (step.depth, step.concurrency, step.kind) == key:
+                del self._remaining[number]
+                return
+
+    # Waiting ------------------------------------------------------------------------------------
+
+    def _wait_until_ready(self) -> None:
+        """While it loads its model. Raises _RunError where it does not come to an end."""
+        waited = 0.0
+        while True:
+            answer = self._client.state()
+            if answer.status < 300:
+                return
+            problem = refusal(answer.status, answer.body)
+            if answer.status != 503 or waited >= LOAD_SECONDS:
+                raise _RunError(problem)
+            self._progress("waiting")
+            self._control.wait(0.25)
+            waited += 0.25
+
+    def _wait_until_back(self, fault: Problem) -> None:
+        """A server that was dropped may come back, if something starts it again at once."""
+        waited = 0.0
+        while True:
+            try:
+                self._wait_until_ready()
+                return
+            except NoAnswerError:
+                if waited >= GONE_SECONDS:
+                    self._lost(fault)
+            self._progress("waiting")
+            self._control.wait(0.25)
+            waited += 0.25
+
+    def _lost(self, fault: Problem) -> NoReturn:
+        raise _RunError(
+            Problem(
+                "server_gone",
+                f"The server has ended. {fault.message}"
+                if fault.code == "cut_off"
+                else fault.message,
+                advice="What was finished is kept. See its log, start it again and resume.",
+            )
+        ) from None
+
+    def _wait_until_idle(self) -> bool:
+        """Until nobody else is served, within limits; whether somebody still is."""
+        waited = 0.0
+        while True:
+            try:
+                busy = self._client.busy()
+            except NoAnswerError:
+                return False  # the request itself will tell
+            if not busy:
+                return False
+            if waited >= IDLE_SECONDS:
+                return True
+            self._progress("waiting")
+            self._control.wait(0.05 if waited < 1 else 0.25)
+            waited += 0.05 if waited < 1 else 0.25
+
+    # Progress -----------------------------------------------------------------------------------
+
+    def _watch(self, exchanges: Sequence[Exchange], tokens: int) -> None:
+        """Said some ten times a second while a round of requests is under way."""
+        written = sum(each.recorder.written for each in exchanges)
+        now = self._clock()
+        rates = [
+            (each.recorder.written - 1) * 1e9 / (now - begun)
+            for each in exchanges
+            if (begun := each.recorder.first_text_ns(each.started_ns)) is not None
+            and each.recorder.written > 1
+            and now > begun
+        ]
+        share = written / max(1, tokens * len(exchanges))
+        self._progress(
+            self._phase,
+            tokens=written,
+            prompt_done=exchanges[0].recorder.prompt_done,
+            tok_s=sum(rates) if rates else None,
+            step_share=share,
+        )
+
+    def _progress(
+        self,
+        phase: str,
+        tokens: int = 0,
+        prompt_done: int | None = None,
+        tok_s: float | None = None,
+        step_share: float = 0.0,
+    ) -> None:
+        left = expected_seconds(self._remaining, self._rates)
+        whole = expected_seconds(steps(self._plan, self._skip), self._rates)
+        done = 0.0
+        if left is not None and whole:
+            current = self._current()
+            if current is not None:
+                left -= step_share * (expected_seconds([current], self._rates) or 0.0)
+            done = min(1.0, max(0.0, 1 - left / whole))
+        self._say(
+            Progress(
+                self._cell.depth,
+                self._cell.concurrency,
+                phase,
+                done,
+                tokens,
+                prompt_done,
+                tok_s,
+                left,
+            )
+        )
+
+    def _current(self) -> Step | None:
+        key = (self._cell.depth, self._cell.concurrency, self._phase)
+        return next(
+            (s for s in self._remaining if (s.depth, s.concurrency, s.kind.value) == key), None
+        )
+
+
+_BUSY = Problem(
+    "busy",
+    "The server was still busy for somebody else.",
+    Severity.WARNING,
+    "Close other programs that use it and measure again.",
+)
+
+
+def _fault(samples: Sequence[Sample]) -> Problem | None:
+    """Why a round of requests does not count: the first error of any."""
+    return next((p for s in samples for p in s.problems if p.severity is Severity.ERROR), None)
+
+
+def _same_name(one: str, other: str) -> bool:
+    """Whether two names mean one model: a path counts by its last part, Ollama's tag may lack."""
+    short = [
+        name.replace("\\", "/").rsplit("/", 1)[-1].removesuffix(":latest").removesuffix(".gguf")
+        for name in (one, other)
+    ]
+    return short[0].lower() == short[1].lower()
+
+
+def _no_answer(error: NoAnswerError) -> Problem:
+    return Problem(
+        "server_gone",
+        f"The server could not be asked: {error}.",
+        advice="Is it running, and is this its address?",
+    )
