@@ -20,6 +20,7 @@ BURST_NS = 1_000_000  # arrivals closer than this came of one step of the engine
 LEAST_PREFILL = 256  # tokens without which a time to the first token says nothing about prefill
 LEAST_RUNS_FOR_TAIL = 20  # below it the 95th percentile is just the maximum
 LEAST_GAPS_FOR_TAIL = 100
+HAND_OVER_SECONDS = 1e-4
 DELIVERY = 0.03  # by more than this the client and the server may not differ
 _CONFIDENCE = 0.95
 
@@ -318,18 +319,32 @@ def total_rate(cell: Cell) -> Summary | None:
 
 
 def disagreement(cell: Cell) -> float | None:
-    """This side's median rate over the server's, less one; None where one of them is missing."""
+    """This side's rate over the server's, less one, as the median of the requests.
+
+    None where one of the two is missing, and where the difference is less than what it takes to
+    hand a token over: a tiny model's passes are no longer than that.
+    """
     pairs = [(decode_rate(s), server_decode_rate(s)) for s in cell.measured]
-    ratios = [ours / theirs - 1 for ours, theirs in pairs if ours and theirs]
-    return middle(ratios) if ratios else None
+    known = [(ours, theirs) for ours, theirs in pairs if ours and theirs]
+    if not known or middle(abs(1 / a - 1 / b) for a, b in known) < HAND_OVER_SECONDS:
+        return None
+    return middle(ours / theirs - 1 for ours, theirs in known)
 
 
 def drift(cell: Cell) -> float | None:
-    """The last third's median rate over the first third's, less one; None below six requests."""
+    """The last third's median rate over the first third's, less one.
+
+    None below six requests, and where their order is not telling: by the test of Mann and Kendall,
+    which counts the pairs that rise and fall, chance explains it at 95 %.
+    """
     rates = [r for r in map(best_decode_rate, cell.measured) if r is not None]
-    if len(rates) < 6:
+    n = len(rates)
+    if n < 6:
         return None
-    third = len(rates) // 3
+    rising = sum((b > a) - (b < a) for a, b in combinations(rates, 2))
+    if abs(rising) < 1.96 * (n * (n - 1) * (2 * n + 5) / 18) ** 0.5:
+        return None
+    third = n // 3
     return middle(rates[-third:]) / middle(rates[:third]) - 1
 
 

@@ -13,7 +13,9 @@ import json
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable
+from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from time import perf_counter_ns
@@ -25,7 +27,7 @@ from core.measure.codec import BadValueError, from_json
 from core.measure.control import Control
 from core.measure.events import Ended, Event, TelemetryRead, to_line
 from core.measure.job import Job
-from core.measure.run import RunStatus
+from core.measure.run import Run, RunStatus
 from core.measure.sweep import Sweep
 from core.measure.telemetry import Sampler
 from core.measure.telemetry.amd import AmdGpus
@@ -69,7 +71,7 @@ class Outbox:
 def work(job: Job, control: Control, say: Callable[[Event], None]) -> RunStatus:
     """Carry out a job in this process."""
     target = job.run.target
-    zero = perf_counter_ns()
+    zero = perf_counter_ns() - _measured_before(job.run)
     nvidia = open_gpus() if job.telemetry_seconds else None
     sampler = None
     if job.telemetry_seconds:
@@ -108,6 +110,13 @@ def work(job: Job, control: Control, say: Callable[[Event], None]) -> RunStatus:
             say(event)
 
 
+def _measured_before(run: Run) -> int:
+    """How long a run that is resumed has taken already, in ns: its times go on from there."""
+    readings = (reading.at_ns for reading in run.telemetry)
+    samples = (s.started_ns + (s.ended_ns or 0) for cell in run.cells for s in cell.samples)
+    return max((*readings, *samples), default=0)
+
+
 def main(source: BinaryIO | None = None, sink: BinaryIO | None = None) -> int:
     """Run as a process; the streams are for tests."""
     # The terminal's Ctrl+C goes to every process of its group; the one that started us decides.
@@ -140,10 +149,17 @@ def _carry_out(source: BinaryIO, control: Control, outbox: Outbox) -> int:
         problem = Problem(
             "internal",
             f"The measurement failed inside the program: {type(error).__name__}.",
-            advice="Please report it with what is on the log.",
+            advice="Please report it.",
+            where=_place(error),
         )
         outbox.say(Ended(RunStatus.FAILED, utc_now(), (problem,)))
         raise
+
+
+def _place(error: BaseException) -> str:
+    """Where it was raised: "sweep.py:120"."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(frame.filename).name}:{frame.lineno}"
 
 
 def _obey(source: BinaryIO, control: Control) -> None:
