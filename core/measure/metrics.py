@@ -8,9 +8,9 @@ server's count, never the number of arrivals. Times are seconds, rates per secon
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
 from math import ceil, comb
 from statistics import median as middle
 
@@ -190,7 +190,7 @@ def bursts(sample: Sample) -> tuple[tuple[int, int], ...]:
 def gaps(sample: Sample) -> tuple[float, ...]:
     """Seconds between the bursts."""
     starts = [at for at, _ in bursts(sample)]
-    return tuple((b - a) / 1e9 for a, b in itertools.pairwise(starts))
+    return tuple((b - a) / 1e9 for a, b in pairwise(starts))
 
 
 def drafted(sample: Sample) -> tuple[int, int] | None:
@@ -218,7 +218,7 @@ def shared_reads(sample: Sample) -> float | None:
     stamps = sample.arrivals_ns
     if len(stamps) < 2:
         return None
-    return sum(a == b for a, b in itertools.pairwise(stamps)) / (len(stamps) - 1)
+    return sum(a == b for a, b in pairwise(stamps)) / (len(stamps) - 1)
 
 
 # One cell ---------------------------------------------------------------------------------------

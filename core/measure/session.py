@@ -54,7 +54,9 @@ class Session:
         self._killer: Timer | None = None
         root = str(Path(__file__).resolve().parents[2])
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
-        flags = subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0
+        flags = 0
+        if sys.platform == "win32":
+            flags = subprocess.CREATE_NO_WINDOW
         self._process = subprocess.Popen(
             inner.command(inner.WORKER),
             stdin=subprocess.PIPE,
