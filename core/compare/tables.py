@@ -1,0 +1,265 @@
+"""The columns of the two tables: machines for one model, and models on one machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from core.compare.columns import UNKNOWN, Column
+from core.compare.figures import Figures
+from core.compare.machines import PER, MachineRow
+from core.compare.models import FAR, ModelRow
+from core.gguf import display
+from core.machine.machine import Device, Machine
+from core.plan.plan import Verdict
+from core.provenance import N, Number, Rank, Source, Unit, format_value
+from core.units import UnitSystem, format_bandwidth, format_bytes, format_rate
+
+R = TypeVar("R")
+RATE = "tok/s"
+VERDICT_WORDS = {
+    Verdict.FITS: "fits",
+    Verdict.TIGHT: "tight",
+    Verdict.DOES_NOT_FIT: "does not fit",
+    Verdict.UNKNOWN: UNKNOWN,
+}
+_BEST_FIRST = (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT, Verdict.FITS)
+_MANY = Source(Rank.DERIVED, "the devices of the machine")
+_WISH = "In brackets where it does not fit: what it would be if it did."
+
+
+def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
+    """Columns of machines compared; ``currency`` is what the user calls it."""
+    price = f"Price ({currency})" if currency else "Price"
+    return (
+        Column("machine", "Machine", lambda r: display(r.machine.name), number=False),
+        Column(
+            "memory_bytes",
+            "Memory",
+            lambda r: memory(r.machine),
+            words=lambda r, units: memory_words(r.machine, units),
+            help="Of each device that the model may lie on; no layer is split between two",
+        ),
+        Column(
+            "bandwidth_bytes_per_second",
+            "Bandwidth",
+            lambda r: bandwidth(r.machine),
+            words=lambda r, units: bandwidth_words(r.machine),
+            help="Of each device; two read one after the other, so that rates do not add up",
+        ),
+        *_figures(lambda r: r.figures),
+        Column(
+            "watts",
+            "Power",
+            lambda r: r.watts,
+            help="What the card or the chip may draw, by its maker",
+        ),
+        Column(
+            "price",
+            price,
+            lambda r: r.price,
+            words=lambda r, units: "" if r.price.value is None else f"{r.price.value:,.10g}",
+            help="Type it into the cell; it is kept",
+        ),
+        Column(
+            "tok_s_per_1000",
+            f"For {PER:,} {currency}".rstrip(),
+            lambda r: r.per_price,
+            RATE,
+            help="The speed expected at the chosen depth, for so much money",
+            words=lambda r, units: "" if r.price.value is None else _bare(r.per_price),
+        ),
+    )
+
+
+def model_columns() -> tuple[Column[ModelRow], ...]:
+    """Columns of models compared."""
+    return (
+        Column("model", "Model", lambda r: r.name, number=False),
+        Column("quantization", "Quantization", lambda r: r.label, number=False),
+        Column("weights_bytes", "Weights", lambda r: r.weights, help="Of all tensors"),
+        Column("bits_per_weight", "Per weight", lambda r: r.bits),
+        Column("parameters", "Parameters", lambda r: r.parameters),
+        Column(
+            "active_parameters",
+            "Active",
+            lambda r: r.active,
+            help="Parameters that one token uses: all of a dense model, a few experts of a mixture",
+        ),
+        Column(
+            "weights_read_per_token",
+            "Weights read",
+            lambda r: r.weights_read,
+            help="Of the weights, for one token",
+        ),
+        Column(
+            "bytes_per_token",
+            "All read",
+            lambda r: r.figures.plan.speed.bytes_per_token,
+            help="Weights, cache and state, for one token at the chosen depth",
+        ),
+        Column(
+            "cache_bytes_per_token",
+            "Cache a token",
+            lambda r: r.figures.plan.memory.cache_per_token,
+            words=lambda r, units: _bytes(r.figures.plan.memory.cache_per_token, units),
+            help="What one more token takes while no window is full",
+        ),
+        Column(
+            "cache_bytes_at_100000",
+            f"Cache at {FAR:,}",
+            lambda r: r.cache_far,
+            help="Cache and state of one conversation so long",
+        ),
+        Column(
+            "mechanism",
+            "What keeps it small",
+            lambda r: r.mechanism,
+            number=False,
+            help="How layers keep less than all tokens of all heads",
+        ),
+        *_figures(lambda r: r.figures),
+    )
+
+
+def _figures(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
+    def rate(
+        name: str, title: str, fact: Callable[[Figures], Number[float]], help: str
+    ) -> Column[R]:
+        return Column(
+            name,
+            title,
+            lambda r: fact(of(r)),
+            RATE,
+            help=f"{help} {_WISH}",
+            words=lambda r, units: _wish(of(r), _bare(fact(of(r)))),
+        )
+
+    return (
+        Column(
+            "verdict",
+            "Verdict",
+            lambda r: of(r).plan.verdict.value,
+            words=lambda r, units: VERDICT_WORDS[of(r).plan.verdict],
+            order=lambda r: _BEST_FIRST.index(of(r).plan.verdict),
+            number=False,
+        ),
+        Column(
+            "room_bytes",
+            "Free or lacking",
+            lambda r: of(r).room,
+            words=lambda r, units: room_words(of(r).room, units),
+            help="On the device that has least; what lacks is summed over the devices",
+        ),
+        Column(
+            "largest_context",
+            "Largest context",
+            lambda r: of(r).largest,
+            words=lambda r, units: _tokens(of(r).largest),
+            help="With the chosen cache types, in tokens",
+        ),
+        rate("ceiling_empty_tok_s", "Ceiling, empty", lambda f: f.at_empty, "With an empty cache."),
+        rate("ceiling_tok_s", "At depth", lambda f: f.plan.speed.ceiling, "At the chosen depth."),
+        rate(
+            "ceiling_full_tok_s",
+            "Full",
+            lambda f: f.at_full,
+            "With all the context that the model was trained for.",
+        ),
+        Column(
+            "expected_tok_s",
+            "Expected",
+            lambda r: of(r).plan.speed.expected.mid,
+            RATE,
+            help=f"What published runs lead to expect at the chosen depth. {_WISH}",
+            words=lambda r, units: _wish(of(r), expected_words(of(r))),
+            exported=(
+                ("expected_low_tok_s", lambda r: of(r).plan.speed.expected.low.value),
+                ("expected_tok_s", lambda r: of(r).plan.speed.expected.mid.value),
+                ("expected_high_tok_s", lambda r: of(r).plan.speed.expected.high.value),
+            ),
+        ),
+        Column(
+            "ttft_s",
+            "First token",
+            lambda r: of(r).prompt,
+            help="From sending the prompt to the first token of the answer",
+            words=lambda r, units: _wish(of(r), format_value(of(r).prompt.value, Unit.SECONDS)),
+        ),
+    )
+
+
+def memory(machine: Machine) -> Number[int]:
+    """Of one device as it is; of several the sum, for sorting alone."""
+    return _together(machine, lambda d: d.memory, sum)
+
+
+def bandwidth(machine: Machine) -> Number[float]:
+    """Of one device as it is; of several the least, for sorting alone."""
+    return _together(machine, lambda d: d.bandwidth, min)
+
+
+def memory_words(machine: Machine, units: UnitSystem) -> str:
+    """ "24.0 GiB", "2 x 24.0 GiB", "24.0 GiB + 12.0 GiB": never a sum."""
+    return _each([_bytes(d.memory, units) for d in _working(machine)])
+
+
+def bandwidth_words(machine: Machine) -> str:
+    """The same for rates."""
+    values = [d.bandwidth.value for d in _working(machine)]
+    return _each([UNKNOWN if v is None else format_bandwidth(v) for v in values])
+
+
+def room_words(room: Number[int], units: UnitSystem) -> str:
+    """What is free, or what lacks."""
+    if room.value is None:
+        return UNKNOWN
+    size = format_bytes(abs(room.value), units)
+    return size if room.value >= 0 else f"lacks {size}"
+
+
+def expected_words(figures: Figures) -> str:
+    """ "34-52", as far as that is known."""
+    band = figures.plan.speed.expected
+    if band.low.value is None or band.high.value is None:
+        return UNKNOWN
+    return f"{_bare(band.low)}–{_bare(band.high)}"
+
+
+def _working(machine: Machine) -> tuple[Device, ...]:
+    """The devices that a model lies on by default: GPUs, else the RAM."""
+    return machine.gpus or machine.devices
+
+
+def _each(words: list[str]) -> str:
+    counted = dict.fromkeys(words)
+    return " + ".join(f"{words.count(w)} × {w}" if words.count(w) > 1 else w for w in counted)
+
+
+def _together(
+    machine: Machine, of: Callable[[Device], Number[N]], join: Callable[[list[N]], N]
+) -> Number[N]:
+    numbers = [of(device) for device in _working(machine)]
+    if len(numbers) == 1:
+        return numbers[0]
+    values = [n.value for n in numbers if n.value is not None]
+    value = join(values) if len(values) == len(numbers) else None
+    return Number(value, numbers[0].unit, _MANY, note=f"{len(numbers)} devices")
+
+
+def _bare(rate: Number[float]) -> str:
+    return UNKNOWN if rate.value is None else format_rate(rate.value).removesuffix(f" {RATE}")
+
+
+def _wish(figures: Figures, text: str) -> str:
+    return text if figures.fits or text == UNKNOWN else f"({text})"
+
+
+def _tokens(number: Number[int]) -> str:
+    if number.value == 0:
+        return "none"
+    return UNKNOWN if number.value is None else f"{number.value:,}"
+
+
+def _bytes(number: Number[int], units: UnitSystem) -> str:
+    return UNKNOWN if number.value is None else format_bytes(number.value, units)
