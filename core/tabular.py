@@ -25,6 +25,18 @@ def markdown(titles: Sequence[str], rows: Iterable[Sequence[str]], right: Sequen
     return "\n".join(lines) + "\n"
 
 
+def aligned(rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
+    """Lines of plain text with columns as wide as their widest cell; the titles are a row too."""
+    widths = [max(map(len, cells), default=0) for cells in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in rows
+    ]
+
+
 def comma_separated(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """CSV as of RFC 4180 but with line feeds; None is an empty field, a list is "4096x128"."""
     target = io.StringIO()

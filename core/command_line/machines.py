@@ -17,6 +17,7 @@ from core.machine import (
     catalogue,
     custom,
     detect,
+    machine_from,
     measure_bandwidth,
     measurement_as_dict,
     own,
@@ -24,6 +25,7 @@ from core.machine import (
     with_ram,
 )
 from core.machine.machine import nothing_used, unknown_bandwidth, unknown_bytes
+from core.machine.spec import THIS
 from core.plan import used_gpus
 from core.provenance import Number, Rank, Source, Unit, explain, format_value
 from core.report import SCHEMA, Values, problem_line
@@ -49,9 +51,17 @@ def machine_of(request: Request) -> Machine:
     return _with_figures(machine, request) if figures else machine
 
 
-def named(id: str) -> Machine:
-    """This computer, a machine of the catalogue, one of the user's own, or that of a report."""
-    if id.lower() == "this":
+def named(text: str) -> Machine:
+    """This computer, a machine of the catalogue, one of the user's own, that of a report, or one
+    put together of such ("2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2")."""
+    try:
+        return machine_from(text, _named)
+    except ValueError as error:
+        raise BadRequestError(f"{display(text)}: {error}") from None
+
+
+def _named(id: str) -> Machine:
+    if id.lower() == THIS:
         return this_computer()
     if id.lower().endswith(".json"):
         return _from_report(id)

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from core.command_line.output import OutputError, complain, discard, prepare, say
 
 PROGRAM = "weighbridge"
-_LATER = ("compare", "measure", "calibration")
+_LATER = ("measure", "calibration")
 
 OpenWindow = Callable[[list[str]], int]
 
@@ -61,6 +61,7 @@ def _files(argv: list[str]) -> list[str]:
         usage=(
             f"{PROGRAM} [FILE ...]\n"
             f"       {PROGRAM} report FILE [options]\n"
+            f"       {PROGRAM} compare FILE --machines A,B,C [options]\n"
             f"       {PROGRAM} machine [--json] [--measure]\n"
             f"       {PROGRAM} catalogue [WORDS]"
         ),
@@ -83,15 +84,64 @@ def _version() -> str:
 
 def _report(argv: list[str]) -> int:
     from core.command_line.reports import report, report_many
-    from core.command_line.requests import BadRequestError
-    from core.machine import Backend
-    from core.plan.choice import CACHE_TYPES, Engine
 
     parser = _Parser(
         "report",
         usage=f"{PROGRAM} report FILE [options]",
         description="What a model costs in memory, and how fast it could write at most.",
     )
+    _add_plan_options(parser)
+    return _answer(parser, argv, report, report_many)
+
+
+def _compare(argv: list[str]) -> int:
+    from core.command_line.comparisons import compare, compare_many
+
+    parser = _Parser(
+        "compare",
+        usage=f"{PROGRAM} compare FILE --machines A,B,C [options]",
+        description="One model on several machines: what fits, how much context, how fast. "
+        "A machine can be put together: 2x nvidia-geforce-rtx-3090+ram:64GiB@51.2",
+    )
+    parser.add_argument(
+        "--machines",
+        metavar="A,B,C",
+        help="catalogue ids, own machines, this, or parts joined by +; what --machine, --memory or "
+        "--bandwidth name comes on top",
+    )
+    parser.add_argument(
+        "--prompt", metavar="N", help="tokens of a prompt, for the time to the first token (2048)"
+    )
+    _add_plan_options(parser)
+    return _answer(parser, argv, compare, compare_many)
+
+
+def _answer(
+    parser: _Parser,
+    argv: list[str],
+    one: Callable[[dict[str, object], bool], int],
+    many: Callable[[str, dict[str, object]], int],
+) -> int:
+    """Answer the options themselves, or every line of a file of requests with them."""
+    from core.command_line.requests import BadRequestError
+
+    values = vars(parser.parse_args(argv))
+    requests, as_values = values.pop("requests"), values.pop("json")
+    given = {name: value for name, value in values.items() if value is not None}
+    if (requests is None) == ("file" not in given):
+        parser.error("name one file, or a file of --requests")
+    try:
+        return one(given, as_values) if requests is None else many(requests, given)
+    except BadRequestError as error:
+        complain(f"{parser.prog}: {error}")
+        return 2
+
+
+def _add_plan_options(parser: _Parser) -> None:
+    """What decides a plan, and how it is printed."""
+    from core.machine import Backend
+    from core.plan.choice import CACHE_TYPES, Engine
+
     add = parser.add_argument
     add("file", nargs="?", metavar="FILE", help="a GGUF file; any shard stands for all")
     add("--context", metavar="N", help="tokens reserved (16384, or the trained context if smaller)")
@@ -120,18 +170,6 @@ def _report(argv: list[str]) -> int:
     add(
         "--requests", metavar="FILE|-", help="answer one JSON object a line, '-' for standard input"
     )
-    values = vars(parser.parse_args(argv))
-    requests, as_values = values.pop("requests"), values.pop("json")
-    given = {name: value for name, value in values.items() if value is not None}
-    if (requests is None) == ("file" not in given):
-        parser.error("name one file, or a file of --requests")
-    try:
-        if requests is not None:
-            return report_many(requests, given)
-        return report(given, as_values)
-    except BadRequestError as error:
-        complain(f"{parser.prog}: {error}")
-        return 2
 
 
 def _machine(argv: list[str]) -> int:
@@ -166,6 +204,7 @@ def _catalogue(argv: list[str]) -> int:
 
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "report": _report,
+    "compare": _compare,
     "machine": _machine,
     "catalogue": _catalogue,
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeAlias
 
 from core.command_line.machines import machine_of
 from core.command_line.output import complain, say
@@ -20,6 +21,7 @@ from core.problems import Problem, Severity
 from core.report import Values, as_json, refusal, text
 
 _MODELS_KEPT = 64
+Answer: TypeAlias = Callable[[Mapping[str, object]], tuple[Values, bool]]
 
 
 @lru_cache(maxsize=_MODELS_KEPT)
@@ -49,15 +51,26 @@ def report(values: Mapping[str, object], as_values: bool) -> int:
     """Print the report of one file; 1 where the file is damaged. Raises BadRequestError."""
     plan = plan_of(request_from(values))
     say(json.dumps(as_json(plan)) if as_values else text(plan))
-    fault = damage(plan)
+    return status(damage(plan))
+
+
+def status(fault: Problem | None) -> int:
+    """The exit status, and for a damaged file a line of plain words on standard error."""
     if fault is None:
         return 0
     complain(f"weighbridge: {fault.message} {fault.advice}".rstrip())
     return 1
 
 
+def answer(values: Mapping[str, object]) -> tuple[Values, bool]:
+    """The report that these options ask for, and whether its file is sound. Raises
+    BadRequestError."""
+    plan = plan_of(request_from(values))
+    return as_json(plan), damage(plan) is None
+
+
 def answers(
-    lines: Iterator[bytes], defaults: Mapping[str, object]
+    lines: Iterator[bytes], defaults: Mapping[str, object], answer: Answer = answer
 ) -> Iterator[tuple[Values, bool]]:
     """Every line's answer, and whether it went well; empty lines have none."""
     for line in lines:
@@ -66,15 +79,13 @@ def answers(
         values: Mapping[str, object] = {}
         try:
             values = {**defaults, **values_of_line(line)}
-            plan = plan_of(request_from(values))
+            yield answer(values)
         except BadRequestError as error:
             file = values.get("file")
             yield refusal(file if isinstance(file, str) else None, str(error)), False
-        else:
-            yield as_json(plan), damage(plan) is None
 
 
-def report_many(source: str, defaults: Mapping[str, object]) -> int:
+def report_many(source: str, defaults: Mapping[str, object], answer: Answer = answer) -> int:
     """Answer every line of a file ("-" is standard input); 1 where one could not be answered.
 
     Raises BadRequestError where the file of requests cannot be read.
@@ -83,18 +94,19 @@ def report_many(source: str, defaults: Mapping[str, object]) -> int:
         if source == "-" and sys.stdin is None:
             raise BadRequestError("standard input is closed")
         if source == "-":
-            return _answer_all(iter(sys.stdin.buffer.readline, b""), defaults)
+            lines: Iterator[bytes] = iter(sys.stdin.buffer.readline, b"")
+            return _answer_all(answers(lines, defaults, answer))
         with Path(source).open("rb") as file:
-            return _answer_all(file, defaults)
+            return _answer_all(answers(file, defaults, answer))
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
         raise BadRequestError(f"{display(source)} cannot be read: {error.strerror}") from None
 
 
-def _answer_all(lines: Iterator[bytes], defaults: Mapping[str, object]) -> int:
+def _answer_all(answered: Iterator[tuple[Values, bool]]) -> int:
     count = failed = 0
-    for values, went_well in answers(lines, defaults):
+    for values, went_well in answered:
         say(json.dumps(values))
         count += 1
         failed += not went_well

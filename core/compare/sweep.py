@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from core.machine import catalogue
 from core.machine.catalogue import Row, RowKind
-from core.machine.machine import Machine
+from core.machine.machine import Device, Machine
 from core.model.model import Model
 from core.plan import room
 from core.plan.budget import Budget, budget
@@ -66,17 +66,7 @@ def sweep(model: Model, choice: Choice, rows: Sequence[Row] | None = None) -> tu
     points = []
     for row in catalogue.all() if rows is None else rows:
         machine = catalogue.machine(row.id)
-        key = tuple(
-            (
-                d.kind,
-                d.backend,
-                d.unified,
-                d.memory.value,
-                d.used.value,
-                _kept(d.backend, machine, n),
-            )
-            for n, d in enumerate(machine.devices)
-        )
+        key = tuple(_share(device) for device in machine.devices)
         shared = made.get(key)
         if shared is None:
             shared = made[key] = budget(model, machine, choice)
@@ -84,16 +74,24 @@ def sweep(model: Model, choice: Choice, rows: Sequence[Row] | None = None) -> tu
     return tuple(points)
 
 
-def _kept(backend: str, machine: Machine, number: int) -> int | None:
-    """What a driver keeps of a device: the one part of a budget that goes by its bandwidth."""
-    return overhead(machine.devices[number], backend).value
+def _share(device: Device) -> Hashable:
+    """What of a device a budget depends on. What a driver keeps goes by the bandwidth."""
+    return (
+        device.kind,
+        device.backend,
+        device.unified,
+        device.memory.value,
+        device.memory.note,
+        device.used.value,
+        overhead(device, device.backend).value,
+    )
 
 
 def _point(model: Model, row: Row, machine: Machine, shared: Budget) -> Point:
     placement = replace(shared.placement, devices=machine.devices)
     found = speed(model, shared.weights, shared.table, placement, shared.settings, points=1)
     plans = tuple(
-        replace(plan, device=device)
+        replace(plan, device=device, free=replace(plan.free, source=device.memory.source))
         for plan, device in zip(shared.memory.devices, machine.devices, strict=True)
     )
     return Point(

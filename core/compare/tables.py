@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from core.compare.columns import UNKNOWN, Column
@@ -39,6 +39,10 @@ def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
             lambda r: memory(r.machine),
             words=lambda r, units: memory_words(r.machine, units),
             help="Of each device that the model may lie on; no layer is split between two",
+            exported=(
+                ("devices", lambda r: len(_working(r.machine))),
+                ("memory_bytes", lambda r: _least(d.memory.value for d in _working(r.machine))),
+            ),
         ),
         Column(
             "bandwidth_bytes_per_second",
@@ -245,6 +249,12 @@ def _together(
     values = [n.value for n in numbers if n.value is not None]
     value = join(values) if len(values) == len(numbers) else None
     return Number(value, numbers[0].unit, _MANY, note=f"{len(numbers)} devices")
+
+
+def _least(values: Iterable[int | None]) -> int | None:
+    """The smallest; None where one is not known."""
+    known = list(values)
+    return None if None in known else min(value or 0 for value in known)
 
 
 def _bare(rate: Number[float]) -> str:

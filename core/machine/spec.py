@@ -1,20 +1,21 @@
 """A machine in one line of text, for the command line and for settings.
 
-``this`` is this computer, a catalogue id is that machine, and parts joined by ``+`` are one
-computer out of several: ``2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2``. A part can be figures:
-``gpu:24GiB@936`` (a backend may follow: ``gpu:24GiB@936:vulkan``), ``unified:128GiB@256:metal`` or
-``ram:64GiB@51.2``; the rate (GB/s) may be left out. ``apple-m4-max+ram:64GiB`` is that chip with so
-much memory.
+``this`` is this computer, an id is that machine of the catalogue or of the user's own, and parts
+joined by ``+`` are one computer out of several: ``2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2``.
+A part can be figures: ``gpu:24GiB@936`` (a backend may follow: ``gpu:24GiB@936:vulkan``),
+``unified:128GiB@256:metal`` or ``ram:64GiB@51.2``; the rate (GB/s) may be left out.
+``apple-m4-max-40-core-gpu+ram:64GiB`` is that chip with so much memory.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from core.machine import catalogue
 from core.machine.assemble import combine, custom, with_ram
 from core.machine.machine import Backend, Device, DeviceKind, Machine
+from core.machine.own import PREFIX
 from core.units import parse_bandwidth, parse_bytes
 
 THIS = "this"
@@ -23,12 +24,11 @@ _COUNT = re.compile(r"([1-9][0-9]?)\s*x\s*(.+)")
 _FIGURES = re.compile(r"(gpu|unified|ram):\s*([^@:]+?)\s*(?:@\s*([^:]+?))?\s*(?::\s*([a-z]+))?")
 
 
-def machine_from(
-    text: str, this: Machine | None = None, own: Mapping[str, Machine] | None = None
-) -> Machine:
-    """The machine that the text names; ``own`` are the user's, by their ids.
+def machine_from(text: str, named: Callable[[str], Machine] | None = None) -> Machine:
+    """The machine that the text describes; ``named`` finds a part that is a name (the catalogue
+    does by default).
 
-    Raises LookupError where the catalogue has no such id, ValueError where a figure is none or
+    Raises LookupError where there is no machine of a name, ValueError where a figure is none or
     parts cannot be joined; both with a sentence.
     """
     parts = [part.strip() for part in text.split("+")]
@@ -41,7 +41,9 @@ def machine_from(
     made: list[Machine] = []
     for part in parts:
         many = _COUNT.fullmatch(part)
-        made += [_part(many[2] if many else part, this, own or {})] * int(many[1] if many else 1)
+        made += [_part(many[2] if many else part, named or _of_catalogue)] * int(
+            many[1] if many else 1
+        )
     if len(made) > MOST_PARTS:
         raise ValueError(f"at most {MOST_PARTS} devices make one machine")
     machine = made[0] if len(made) == 1 else combine(*made)
@@ -53,8 +55,8 @@ def spec_of(machine: Machine) -> str:
 
     What a name alone tells is kept only where the catalogue knows it.
     """
-    if machine.id == THIS:
-        return THIS
+    if machine.id == THIS or machine.id.startswith(PREFIX):
+        return machine.id
     known = _from_catalogue(machine)
     if known:
         return known
@@ -71,17 +73,14 @@ def spec_of(machine: Machine) -> str:
     return " + ".join(parts)
 
 
-def _part(text: str, this: Machine | None, own: Mapping[str, Machine]) -> Machine:
-    if text in own:
-        return own[text]
-    low = text.lower()
-    if low == THIS:
-        if this is None:
-            raise LookupError("this computer has not been looked at yet")
-        return this
-    figures = _FIGURES.fullmatch(low)
+def _of_catalogue(name: str) -> Machine:
+    return catalogue.machine(name.lower())
+
+
+def _part(text: str, named: Callable[[str], Machine]) -> Machine:
+    figures = _FIGURES.fullmatch(text.lower())
     if figures is None:
-        return catalogue.machine(low)
+        return named(text)
     kind, size, rate, word = figures.groups()
     if word is not None and word not in (backend.value for backend in Backend):
         raise ValueError(f"there is no backend {word!r}; one of {', '.join(Backend)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core import tabular
 from core.gguf import display, excerpt
 from core.model.cache_size import bytes_per_token
 from core.model.labels import mix_of
@@ -41,7 +42,7 @@ _SMALL = 100 * 10**6  # below it, parts of a whole MiB say nothing
 
 def text(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
     """The report, lines ended by a line feed; every size in one system of units."""
-    lines = _heading(plan, system)
+    lines = heading_lines(plan, system)
     problems = all_problems(plan)
     if plan.model.file.tensors:
         lines += ["", *_formats(plan, system)]
@@ -54,7 +55,8 @@ def text(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _heading(plan: Plan, system: UnitSystem) -> list[str]:
+def heading_lines(plan: Plan, system: UnitSystem) -> list[str]:
+    """The model in a few lines: name, file, size, parameters, quantization."""
     model, shape, weights = plan.model, plan.model.shape, plan.weights
     path = model.file.paths[0] if model.file.paths else model.file.header.path
     facts = []
@@ -216,11 +218,5 @@ def problem_line(problem: Problem) -> str:
 
 
 def _table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[n]) for row in (head, *rows)) for n in range(len(head))]
-
-    def line(row: tuple[str, ...]) -> str:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]
-        return "  " + "  ".join(cells)
-
-    return [title, line(head), *(line(row) for row in rows)]
+    lines = tabular.aligned((head, *rows), [False] + [True] * (len(head) - 1))
+    return [title, *(f"  {line}" for line in lines)]
