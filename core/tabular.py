@@ -68,8 +68,9 @@ def _encodable(text: str) -> str:
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_markdown_cell(cell) for cell in cells) + " |"
+    return "| " + " | ".join(markdown_cell(cell) for cell in cells) + " |"
 
 
-def _markdown_cell(text: str) -> str:
+def markdown_cell(text: str) -> str:
+    """Text that stays inside its cell, and is no markup of the table."""
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("\n", "<br>")

@@ -1,0 +1,179 @@
+"""Two runs held against each other: what differs in speed, how certain that is, and what else
+differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import PurePath
+from statistics import median
+from typing import Any
+
+from core.measure import metrics
+from core.measure.history.store import Stored
+from core.measure.resample import ratio_interval
+from core.measure.run import Cell, Sample
+
+NO_DIFFERENCE = "no difference seen"
+_WORDS = {
+    "requested_context": "context",
+    "cache_k": "K cache",
+    "cache_v": "V cache",
+    "gpu_layers": "GPU layers",
+    "cpu_moe": "experts in RAM",
+    "swa_full": "full window cache",
+    "flash_attention": "flash attention",
+    "unified_cache": "one cache for all slots",
+    "requantize": "quantization",
+}
+# Follow from others, or say nothing about speed.
+_LEFT_OUT = ("context", "depth")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One figure of a cell in both runs. ``change`` is second / first - 1; ``low`` and ``high``
+    bound it with 95 % confidence and are None where there are too few requests."""
+
+    what: str
+    depth: int
+    concurrency: int
+    first: float
+    second: float
+    low: float | None = None
+    high: float | None = None
+    more_is_better: bool = True
+
+    @property
+    def change(self) -> float:
+        """Of the second against the first."""
+        return self.second / self.first - 1
+
+    @property
+    def seen(self) -> bool | None:
+        """Whether there is a difference at all; None where that cannot be told."""
+        if self.low is None or self.high is None:
+            return None
+        return not self.low <= 0 <= self.high
+
+    @property
+    def words(self) -> str:
+        """ "+4.2 % (+3.1 to +5.4 %)", "no difference seen (-1.0 to +2.2 %)"."""
+        change = f"{100 * self.change:+.1f} %"
+        if self.low is None or self.high is None:
+            return f"{change}, too few requests to be certain"
+        between = f"{100 * self.low:+.1f} to {100 * self.high:+.1f} %"
+        return f"{change} ({between})" if self.seen else f"{NO_DIFFERENCE} ({between})"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """``setup`` are the options, versions and machines that differ: (name, first, second)."""
+
+    first: Stored
+    second: Stored
+    rows: tuple[Difference, ...]
+    setup: tuple[tuple[str, str, str], ...]
+
+    @property
+    def summary(self) -> str:
+        """All of it in one sentence, from the decode speeds."""
+        decode = [row for row in self.rows if row.what == "decode"]
+        if not decode:
+            return "They have no depth in common: there is nothing to compare."
+        seen = [row for row in decode if row.seen]
+        if not seen:
+            told = all(row.seen is not None for row in decode)
+            return (
+                "No difference in decode speed was seen."
+                if told
+                else "There are too few requests to tell a difference in decode speed."
+            )
+        change = median(row.change for row in seen)
+        word = "faster" if change > 0 else "slower"
+        if any((row.change > 0) is not (change > 0) for row in seen):
+            return "The second is faster at some depths and slower at others."
+        return (
+            f"The second writes {100 * abs(change):.1f} % {word}, seen at {len(seen)} of "
+            f"{len(decode)} depths."
+        )
+
+
+def compare(first: Stored, second: Stored) -> Comparison:
+    """Every depth and number of requests that both have; takes some 0.1 s a depth."""
+    theirs = {cell.key: cell for cell in second.run.cells}
+    rows: list[Difference] = []
+    for cell in first.run.cells:
+        other = theirs.get(cell.key)
+        if other is not None:
+            rows += _rows(cell, other)
+    return Comparison(first, second, tuple(rows), tuple(_setup(first, second)))
+
+
+def _rows(a: Cell, b: Cell) -> Iterable[Difference]:
+    by_server = all(
+        metrics.server_decode_rate(s) is not None for cell in (a, b) for s in cell.measured
+    )
+    rate = metrics.server_decode_rate if by_server else metrics.decode_rate
+    yield from _row("decode", a, b, a.measured, b.measured, rate)
+    yield from _row("prefill", a, b, metrics.fresh(a), metrics.fresh(b), metrics.prefill_rate)
+    yield from _row(
+        "time to first token", a, b, metrics.fresh(a), metrics.fresh(b), metrics.ttft, better=False
+    )
+
+
+def _row(
+    what: str,
+    a: Cell,
+    b: Cell,
+    first: Iterable[Sample],
+    second: Iterable[Sample],
+    read: Callable[[Sample], float | None],
+    *,
+    better: bool = True,
+) -> Iterable[Difference]:
+    ours = [v for s in first if (v := read(s)) is not None and v > 0]
+    theirs = [v for s in second if (v := read(s)) is not None and v > 0]
+    if not ours or not theirs:
+        return
+    interval = ratio_interval(theirs, ours)
+    low, high = (interval[0] - 1, interval[1] - 1) if interval else (None, None)
+    yield Difference(what, a.depth, a.concurrency, median(ours), median(theirs), low, high, better)
+
+
+def _setup(first: Stored, second: Stored) -> Iterable[tuple[str, str, str]]:
+    pairs = [(_setup_of(first), _setup_of(second))]
+    for ours, theirs in pairs:
+        for name in dict.fromkeys((*ours, *theirs)):
+            a, b = ours.get(name), theirs.get(name)
+            if a != b and not (a in (None, "") and b in (None, "")):
+                yield name, _shown(a), _shown(b)
+
+
+def _setup_of(stored: Stored) -> dict[str, Any]:
+    run, plan = stored.run, stored.plan
+    target = run.target
+    found: dict[str, Any] = {
+        "server": target.kind.value,
+        "version": target.version,
+        "model": PurePath(target.model_path).name or target.model,
+        "server context": target.context,
+        "tokens written": run.plan.tokens,
+    }
+    if plan is not None:
+        found["machine"] = plan.machine
+        found |= {
+            _WORDS.get(name, name.replace("_", " ")): value
+            for name, value in plan.settings.items()
+            if name not in _LEFT_OUT
+        }
+    found |= {f"{name} version": value for name, value in run.versions.items()}
+    return found
+
+
+def _shown(value: Any) -> str:
+    if value is None or value == "":
+        return "not known"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,0 +1,343 @@
+"""Runs in and out: JSON holds everything, CSV one request a row, Markdown what one would tell."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from core import tabular
+from core.measure import metrics
+from core.measure.codec import BadValueError, from_json, to_json
+from core.measure.diagnosis.facts import point_of
+from core.measure.history.snapshot import PlanSnapshot
+from core.measure.history.store import Stored
+from core.measure.run import (
+    Cell,
+    Run,
+    RunPlan,
+    RunStatus,
+    Sample,
+    SampleKind,
+    ServerKind,
+    Target,
+    TokenSource,
+    with_cell,
+)
+from core.problems import Problem
+from core.units import format_rate, format_seconds, format_share
+
+FORMAT = "weighbridge-runs"
+VERSION = 1
+SIZE_LIMIT = 512_000_000
+_RUN_COLUMNS = (
+    "run", "started", "ended", "status", "title", "server", "version", "url", "model",
+    "model_path", "context",
+)  # fmt: skip
+_SAMPLE_COLUMNS = (
+    "depth", "concurrency", "kind", "round", "user", "started_ns", "prompt_tokens",
+    "cached_tokens", "tokens", "token_source", "finish", "decode_tok_s", "server_decode_tok_s",
+    "tpot_ms", "ttft_ms", "prefill_tok_s", "first_byte_ns", "first_answer_ns", "ended_ns",
+    "arrivals_ns", "counts", "server_timings",
+)  # fmt: skip
+
+
+class TransferError(Exception):
+    """A file that holds no runs; ``problem`` says why."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+# Out.
+
+
+def to_json_text(stored: Iterable[Stored]) -> str:
+    """Everything, raw stamps and telemetry included."""
+    runs = [
+        {
+            "run": to_json(entry.run),
+            "plan": to_json(entry.plan) if entry.plan is not None else None,
+            "title": entry.title,
+            "notes": entry.notes,
+        }
+        for entry in stored
+    ]
+    return tabular.json_text({"format": FORMAT, "version": VERSION, "runs": runs})
+
+
+def to_csv_text(stored: Iterable[Stored]) -> str:
+    """One row a request, warm-ups too. Plans, notes and telemetry are in JSON only."""
+    rows = (
+        [*_run_cells(entry), *_sample_cells(cell, sample)]
+        for entry in stored
+        for cell in entry.run.cells
+        for sample in cell.samples
+    )
+    return tabular.comma_separated((*_RUN_COLUMNS, *_SAMPLE_COLUMNS), rows)
+
+
+def _run_cells(entry: Stored) -> list[Any]:
+    run, target = entry.run, entry.run.target
+    return [
+        run.id, run.started, run.ended, run.status.value, entry.title, target.kind.value,
+        target.version, target.url, target.model, target.model_path, target.context,
+    ]  # fmt: skip
+
+
+def _sample_cells(cell: Cell, s: Sample) -> list[Any]:
+    return [
+        cell.depth, cell.concurrency, s.kind.value, s.round, s.user, s.started_ns,
+        s.prompt_tokens, s.cached_tokens, s.tokens, s.token_source.value, s.finish,
+        _round(metrics.decode_rate(s), 1), _round(metrics.server_decode_rate(s), 1),
+        _round(metrics.tpot(s), 1000), _round(metrics.ttft(s), 1000),
+        _round(metrics.prefill_rate(s), 1), s.first_byte_ns, s.first_answer_ns, s.ended_ns,
+        " ".join(map(str, s.arrivals_ns)), " ".join(map(str, s.counts)),
+        json.dumps(s.server_timings, separators=(",", ":")) if s.server_timings else None,
+    ]  # fmt: skip
+
+
+def _round(value: float | None, scale: float) -> float | None:
+    return None if value is None else round(value * scale, 6)
+
+
+# In.
+
+
+def from_text(text: str, name: str = "") -> tuple[Stored, ...]:
+    """The runs in exported text of either form. Raises TransferError."""
+    start = text.lstrip("\ufeff").lstrip()
+    if start.startswith(("{", "[")):
+        return _from_json(start, name)
+    if start.startswith("run,"):
+        return _from_csv(start, name)
+    raise _refused("It holds no runs that this program has exported.", name)
+
+
+def read_file(path: Path) -> tuple[Stored, ...]:
+    """The runs in an exported file. Raises TransferError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(SIZE_LIMIT + 1)
+    except OSError as error:
+        raise _refused(f"It could not be read: {error.strerror}.", str(path)) from error
+    if len(data) > SIZE_LIMIT:
+        raise _refused("It is far longer than any export.", str(path))
+    return from_text(data.decode("utf-8-sig", "replace"), str(path))
+
+
+def _from_json(text: str, name: str) -> tuple[Stored, ...]:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _refused(f"It is no JSON: {error}.", name) from error
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        raise _refused("It is JSON, but no export of runs.", name)
+    if not isinstance(value.get("version"), int) or value["version"] > VERSION:
+        raise _refused("It was exported by a newer version of this program.", name)
+    entries = value.get("runs")
+    if not isinstance(entries, list):
+        raise _refused("It is an export without runs.", name)
+    found = []
+    for number, entry in enumerate(entries):
+        try:
+            if not isinstance(entry, dict):
+                raise BadValueError("it is no object")
+            plan = entry.get("plan")
+            found.append(
+                Stored(
+                    from_json(Run, entry.get("run")),
+                    from_json(PlanSnapshot, plan) if plan is not None else None,
+                    _text(entry.get("title")),
+                    _text(entry.get("notes")),
+                )
+            )
+        except BadValueError as error:
+            raise _refused(f"Run {number + 1} of {len(entries)} is damaged: {error}.", name) from (
+                error
+            )
+    return tuple(found)
+
+
+def _from_csv(text: str, name: str) -> tuple[Stored, ...]:
+    runs: dict[str, Run] = {}
+    titles: dict[str, str] = {}
+    csv.field_size_limit(16_000_000)
+    reader = csv.DictReader(io.StringIO(text))
+    try:
+        for row in reader:
+            run = runs.get(row["run"]) or _run_of(row)
+            cell = _cell_of(run, row)
+            runs[run.id] = with_cell(run, replace(cell, samples=(*cell.samples, _sample_of(row))))
+            titles[run.id] = row["title"]
+    except (ValueError, KeyError, TypeError, csv.Error) as error:
+        raise _refused(f"Line {reader.line_num} is damaged: {error}.", name) from error
+    return tuple(Stored(_planned(run), None, titles[run.id]) for run in runs.values())
+
+
+def _run_of(row: dict[str, str]) -> Run:
+    target = Target(
+        kind=ServerKind(row["server"]),
+        url=row["url"],
+        model=row["model"],
+        version=row["version"],
+        model_path=row["model_path"],
+        context=_int(row["context"]),
+    )
+    return Run(
+        id=row["run"],
+        started=row["started"],
+        ended=row["ended"],
+        target=target,
+        plan=RunPlan(depths=()),
+        status=RunStatus(row["status"]),
+    )
+
+
+def _cell_of(run: Run, row: dict[str, str]) -> Cell:
+    key = int(row["depth"]), int(row["concurrency"])
+    return next((c for c in run.cells if c.key == key), Cell(*key, finished=True))
+
+
+def _sample_of(row: dict[str, str]) -> Sample:
+    told = json.loads(row["server_timings"]) if row["server_timings"] else {}
+    if not isinstance(told, dict):
+        raise ValueError("server_timings is no object")
+    return Sample(
+        kind=SampleKind(row["kind"]),
+        started_ns=int(row["started_ns"]),
+        arrivals_ns=tuple(map(int, row["arrivals_ns"].split())),
+        counts=tuple(map(int, row["counts"].split())),
+        first_byte_ns=_int(row["first_byte_ns"]),
+        first_answer_ns=_int(row["first_answer_ns"]),
+        ended_ns=_int(row["ended_ns"]),
+        tokens=_int(row["tokens"]),
+        token_source=TokenSource(row["token_source"]),
+        prompt_tokens=_int(row["prompt_tokens"]),
+        cached_tokens=_int(row["cached_tokens"]),
+        finish=row["finish"],
+        user=int(row["user"]),
+        round=int(row["round"]),
+        server_timings=told,
+    )
+
+
+def _planned(run: Run) -> Run:
+    """What was to be measured, as far as the requests tell."""
+    measured = [s for c in run.cells for s in c.samples if s.kind is SampleKind.RUN]
+    plan = RunPlan(
+        depths=tuple(sorted({cell.depth for cell in run.cells})),
+        runs=max((s.round + 1 for s in measured), default=0),
+        tokens=max((s.tokens or 0 for s in measured), default=0),
+        concurrency=tuple(sorted({cell.concurrency for cell in run.cells})),
+    )
+    return replace(run, plan=plan)
+
+
+def _int(text: str) -> int | None:
+    return int(text) if text else None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _refused(message: str, name: str) -> TransferError:
+    problem = Problem(
+        "import",
+        message,
+        advice="Choose a file that History exported as JSON or CSV.",
+        where=name,
+    )
+    return TransferError(problem)
+
+
+# To tell others.
+
+
+def to_markdown(entry: Stored) -> str:
+    """The run's table, what it was made with, and the line of llama-bench that would check it."""
+    run, plan, target = entry.run, entry.plan, entry.run.target
+    facts = [f"**{tabular.markdown_cell(entry.name)}**"]
+    facts.append(
+        ", ".join(
+            word
+            for word in (
+                f"{target.kind.value} {target.version}".strip(),
+                plan.machine if plan is not None else "",
+                f"context {target.context:,}" if target.context else "",
+                _cache_words(entry),
+                run.started.replace("T", " ").replace("Z", " UTC"),
+            )
+            if word
+        )
+    )
+    titles = ("depth", "requests", "decode", "95 %", "of ceiling", "GB/s", "prefill", "TTFT")
+    rows = [row for cell in run.cells if (row := _markdown_row(cell, plan)) is not None]
+    lines = ["\n\n".join(facts), tabular.markdown(titles, rows, [True] * len(titles)).rstrip()]
+    if line := bench_line(run, plan):
+        lines.append(f"To check it with the engine alone:\n\n```\n{line}\n```")
+    if entry.notes:
+        lines.append(entry.notes)
+    return "\n\n".join(lines) + "\n"
+
+
+def _markdown_row(cell: Cell, plan: PlanSnapshot | None) -> Sequence[str] | None:
+    decode = metrics.best_decode(cell)
+    if decode is None:
+        return None
+    point = point_of(cell, plan)
+    prefill, first = metrics.prefill(cell), metrics.time_to_first(cell)
+    share = point.share if point is not None and cell.concurrency == 1 else None
+    bandwidth = point.bandwidth if point is not None and cell.concurrency == 1 else None
+    between = (
+        f"{decode.low:,.1f} to {decode.high:,.1f}"
+        if decode.low is not None and decode.high is not None
+        else ""
+    )
+    depth = metrics.exact_depth(cell)
+    return (
+        f"{cell.depth if depth is None else depth:,}",
+        f"{decode.n}" + (f" × {cell.concurrency}" if cell.concurrency > 1 else ""),
+        format_rate(decode.median),
+        between,
+        format_share(share) if share is not None else "",
+        f"{bandwidth / 1e9:,.0f}" if bandwidth is not None else "",
+        format_rate(prefill.median) if prefill is not None else "",
+        format_seconds(first.median) if first is not None else "",
+    )
+
+
+def _cache_words(entry: Stored) -> str:
+    settings = entry.plan.settings if entry.plan is not None else {}
+    k = entry.run.target.cache_k or settings.get("cache_k")
+    v = entry.run.target.cache_v or settings.get("cache_v")
+    return f"cache K {k}, V {v}" if k and v else ""
+
+
+def bench_line(run: Run, plan: PlanSnapshot | None) -> str:
+    """The llama-bench command that measures the same without a server; "" without a plan."""
+    if plan is None:
+        return ""
+    s = plan.settings
+    depths = ",".join(str(depth) for depth in sorted(set(run.plan.depths)))
+    words = ["llama-bench", "-m", run.target.model_path or plan.path]
+    words += ["-p", "0", "-n", str(run.plan.tokens), "-d", depths or "0"]
+    words += ["-r", str(run.plan.runs)]
+    for flag, name in (("-ngl", "gpu_layers"), ("-ctk", "cache_k"), ("-ctv", "cache_v")):
+        if name in s:
+            words += [flag, str(s[name])]
+    if s.get("cpu_moe"):
+        words += ["-ncmoe", str(s["cpu_moe"])]
+    if "flash_attention" in s:
+        words += ["-fa", "1" if s["flash_attention"] else "0"]
+    for flag, name in (("-b", "batch"), ("-ub", "ubatch")):
+        if name in s:
+            words += [flag, str(s[name])]
+    return shlex.join(words)
