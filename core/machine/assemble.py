@@ -104,10 +104,15 @@ def with_host_bandwidth(machine: Machine, bandwidth: Number[float]) -> Machine:
     """The machine with a figure for its RAM, measured or typed, in place of what was known.
 
     On a unified machine the processor's share of the bus says little about the GPU's (half of it
-    on Strix Halo), so the GPU's figure stays and a note tells both.
+    on Strix Halo), so the GPU's figure stays and a note tells both. Where the GPU's is not known,
+    the processor's is better than none: the GPU reads at least as fast.
     """
     if bandwidth.value is None:
         return machine
+    if machine.host is None and machine.devices[0].bandwidth.value is None:
+        words = " ".join((bandwidth.note, "Read by the processor; the GPU may be faster.")).strip()
+        device = replace(machine.devices[0], bandwidth=replace(bandwidth, note=words))
+        return replace(machine, devices=(device, *machine.devices[1:]))
     if machine.host is None:
         note = Problem(
             "measured_on_cpu",

@@ -77,7 +77,7 @@ def measure_bandwidth(
     """
     count = max(1, threads if threads is not None else physical_cores())
     cache = last_level_cache()
-    size = array_bytes(count, cache, _available())
+    size = array_bytes(count, cache, ram().available)
     if size < _CHUNK:
         return _none("There is too little free memory for it.", count, size)
     try:
@@ -305,13 +305,6 @@ def _none(note: str, count: int, size: int, stopped: bool = False) -> BandwidthM
     return BandwidthMeasurement(
         unknown_bandwidth(ORIGIN, note), (), count, size, reasons=(note,), stopped=stopped
     )
-
-
-def _available() -> int | None:
-    memory = ram()
-    if memory.total.value is None or memory.used.value is None:
-        return None
-    return memory.total.value - memory.used.value
 
 
 def _load() -> float | None:

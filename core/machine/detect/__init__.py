@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import os
-import platform
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.machine.catalogue import common_bandwidth, described, match
-from core.machine.detect import apple, dmi, nvidia, pci, processor
+from core.machine.catalogue import described
+from core.machine.detect import apple, dmi, linux, nvidia, processor
 from core.machine.detect.disk import disk_of
-from core.machine.detect.limits import TookTooLongError, call_within, output_of, text_of
+from core.machine.detect.gpu import Reading
+from core.machine.detect.limits import output_of, text_of
 from core.machine.detect.memory import Ram, control_groups, read_ram
+from core.machine.detect.names import rows_of
 from core.machine.machine import (
     Backend,
     Device,
     DeviceKind,
+    Disk,
     Machine,
     counted,
-    unknown_bandwidth,
     unknown_bytes,
 )
 from core.problems import Problem, Severity
@@ -27,17 +28,14 @@ from core.provenance import Number, Rank, Source, Unit
 
 __all__ = ["detect", "disk_of", "ram"]
 
-# Without persistence mode a driver initialises every GPU when asked, a second or more each.
-NVIDIA_SECONDS = 8.0
-
 
 def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
     """This computer: GPUs, then the host, or one unified device. Never raises, never guesses.
 
     What a source does not tell is a figure without a value and a note, or one of the machine's
-    problems. A sleeping NVIDIA GPU is described from the catalogue and not asked, unless ``wake``
-    is set. Takes well under a second; a driver that hangs, ``NVIDIA_SECONDS``. ``root`` is where
-    a Linux system's folders lie.
+    problems. A sleeping GPU is described from the catalogue and not asked, unless ``wake`` is set.
+    Takes well under a second; a driver that hangs, its time limit. ``root`` is where a Linux
+    system's folders lie.
     """
     memory = ram(root)
     disk = disk_of(Path("~").expanduser(), root)
@@ -45,36 +43,101 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
         values = apple.sysctl_values(output_of(apple.SYSCTL) or "")
         mac = apple.device(values, output_of(apple.DISPLAYS) or "", memory)
         if mac is not None:
-            return Machine("this", f"This computer: {mac.name}", (mac,), memory.problems, disk=disk)
+            name = f"This computer: {mac.name}"
+            return Machine("this", name, (mac,), memory.problems, disk=disk)
     cpuinfo = text_of(root / "proc/cpuinfo")
     board = text_of(root / "proc/device-tree/model")
     name = processor.name_from_cpuinfo(cpuinfo) or board or processor.name_elsewhere()
-    gpus, problems = _gpus(root, nvidia.Board(board, memory.total.value), wake)
-    gpus = tuple(
-        replace(g, memory=memory.total, used=memory.used) if g.unified else g for g in gpus
-    )
-    if any(g.unified for g in gpus):
-        return Machine(
-            "this", f"This computer: {_label(gpus)}", gpus, (*problems, *memory.problems), disk=disk
-        )
+    reading = linux.gpus(root, nvidia.Board(board, memory.total.value), wake, memory)
     modules = dmi.modules(text_of(root / "run/udev/data/+dmi:id"))
-    bandwidth, module_problems = dmi.bandwidth(modules)
+    found = Parts(name, reading, memory, modules, disk, _cores())
+    return put_together(found, _surroundings(cpuinfo))
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the sources told: the processor's name, the GPUs, RAM, its modules, and the disk."""
+
+    processor: str
+    gpus: Reading
+    ram: Ram
+    modules: tuple[dmi.Module, ...] = ()
+    disk: Disk | None = None
+    cores: Number[int] | None = None
+
+
+def put_together(parts: Parts, problems: tuple[Problem, ...] = ()) -> Machine:
+    """One machine out of its parts.
+
+    A GPU on the processor counts only where there is no card and the catalogue knows it: engines
+    prefer the card, and small ones are slower than the processor they sit on. It then is the whole
+    machine, as one memory serves both.
+    """
+    cards = tuple(d for d in parts.gpus.devices if not d.unified)
+    shared = tuple(d for d in parts.gpus.devices if d.unified)
+    chosen = () if cards else tuple(d for d in shared if _is_known(d))[:1]
+    bandwidth, about_modules = dmi.bandwidth(parts.modules)
+    told = (
+        *parts.gpus.problems,
+        *(_left_out(d, cards) for d in shared if d not in chosen),
+        *parts.ram.problems,
+    )
+    if chosen:
+        device = _with_ram(chosen[0], parts.ram, bandwidth, single=bool(about_modules))
+        name = f"This computer: {device.name}"
+        return Machine("this", name, (device,), (*told, *about_modules), disk=parts.disk)
     host = Device(
-        name=name,
+        name=parts.processor,
         kind=DeviceKind.HOST,
         backend=Backend.CPU,
-        memory=memory.total,
-        used=memory.used,
+        memory=parts.ram.total,
+        used=parts.ram.used,
         bandwidth=bandwidth,
-        cores=_cores(),
-        memory_type=modules[0].type if modules else "",
+        cores=parts.cores,
+        memory_type=parts.modules[0].type if parts.modules else "",
     )
+    label = " + ".join(counted([d.name for d in cards])) or parts.processor
     return Machine(
         "this",
-        f"This computer: {_label(gpus) or name}",
-        (*_numbered(gpus), host),
-        (*problems, *memory.problems, *module_problems, *_surroundings(cpuinfo)),
-        disk=disk,
+        f"This computer: {label}",
+        (*_numbered(cards), host),
+        (*told, *about_modules, *problems),
+        disk=parts.disk,
+    )
+
+
+def _is_known(device: Device) -> bool:
+    """Whether the catalogue knows what this GPU on the processor can do."""
+    return device.part is not None or device.bandwidth.known
+
+
+def _with_ram(device: Device, memory: Ram, modules: Number[float], *, single: bool) -> Device:
+    """A GPU on the processor with the RAM that it shares, where its driver does not tell it.
+
+    With a ``single`` memory module the catalogue's bandwidth, which is that of two, does not hold.
+    """
+    if device.memory.value is None:
+        device = replace(device, memory=memory.total, used=memory.used)
+    if modules.value is not None and (single or device.bandwidth.value is None):
+        rows = rows_of(device.name, None, bandwidth=modules.value)
+        device = described(replace(device, bandwidth=modules), rows)
+    return device
+
+
+def _left_out(device: Device, cards: tuple[Device, ...]) -> Problem:
+    if cards:
+        return Problem(
+            "integrated_gpu",
+            f"{device.name} on the processor is left out: it shares the RAM, and the card is "
+            "faster.",
+            Severity.NOTE,
+            "See that the engine runs on the card; it tells at its start which GPU it took.",
+        )
+    return Problem(
+        "integrated_gpu",
+        f"{device.name} on the processor is left out: it shares the RAM, and the catalogue does "
+        "not know whether it is faster than the processor.",
+        Severity.NOTE,
     )
 
 
@@ -92,73 +155,8 @@ def ram(root: Path = Path("/")) -> Ram:
     return read_ram(int(now.total), int(now.available), levels)
 
 
-def _gpus(
-    root: Path, board: nvidia.Board, wake: bool
-) -> tuple[tuple[Device, ...], tuple[Problem, ...]]:
-    cards = pci.graphics(root / "sys/bus/pci/devices")
-    theirs = [card for card in cards if card.vendor == pci.NVIDIA]
-    asleep = [card for card in theirs if card.asleep and not wake]
-    awake = [card.address for card in theirs if card not in asleep] if asleep else None
-    reading = nvidia.Reading(()) if awake == [] else _ask_nvml(awake, board)
-    if not reading.devices and not theirs:
-        by_name = nvidia.from_board(board) if board.model else None
-        if by_name is not None:
-            reading = nvidia.Reading((by_name,))
-        elif sys.platform == "linux" and not _in_wsl():
-            reading = nvidia.Reading(())  # the bus shows none, so that silence is no problem
-    sleeping = [_sleeping(root, card) for card in asleep]
-    problems = [*reading.problems, *(p for _, p in sleeping)]
-    if theirs and not asleep and not reading.devices and not reading.problems:
-        problems.append(_without_driver(theirs[0]))
-    problems += [_not_read(card) for card in cards if card.vendor in (pci.AMD, pci.INTEL)]
-    return (*reading.devices, *(device for device, _ in sleeping)), tuple(problems)
-
-
-def _ask_nvml(addresses: list[str] | None, board: nvidia.Board) -> nvidia.Reading:
-    """NVML's answer within the time limit."""
-    try:
-        import pynvml
-    except ImportError:
-        return nvidia.Reading(())
-    try:
-        return call_within(NVIDIA_SECONDS, "nvml", lambda: nvidia.read(pynvml, addresses, board))
-    except TookTooLongError:
-        return nvidia.Reading((), (_hangs(),))
-    except Exception as error:  # a broken library must not stop the rest
-        return nvidia.Reading((), (nvidia.no_answer(error),))
-
-
-def _sleeping(root: Path, card: pci.Graphics) -> tuple[Device, Problem]:
-    """A GPU that is switched off, as far as its name tells."""
-    model = pci.nvidia_model(root / "proc/driver/nvidia/gpus", card.address)
-    rows = match(model) if model else ()
-    why = "The GPU is switched off to save power and was not asked."
-    memory, bandwidth = unknown_bytes("NVML", why), unknown_bandwidth("NVML", why)
-    row = common_bandwidth(rows)
-    if row is not None:
-        bandwidth = Number(row.bandwidth, Unit.BYTES_PER_SECOND, row.provenance, note=why)
-        if len({r.memory_gb for r in rows}) == 1:
-            memory = Number(row.nominal_bytes, Unit.BYTES, row.provenance, note=why)
-    device = Device(
-        name=model or "NVIDIA GPU",
-        kind=DeviceKind.GPU,
-        backend=Backend.CUDA,
-        memory=memory,
-        used=Number(0, Unit.BYTES, Source(Rank.ASSUMED, "a GPU that is switched off")),
-        bandwidth=bandwidth,
-    )
-    device = described(device, rows)
-    note = Problem(
-        "gpu_asleep",
-        f"{device.name} is switched off to save power; what is shown comes from its name.",
-        Severity.NOTE,
-        "Refresh to wake it and read its memory.",
-    )
-    return device, note
-
-
 def _surroundings(cpuinfo: str) -> tuple[Problem, ...]:
-    if _in_wsl():
+    if linux.in_wsl():
         return (
             Problem(
                 "virtual_machine",
@@ -178,39 +176,6 @@ def _surroundings(cpuinfo: str) -> tuple[Problem, ...]:
             ),
         )
     return ()
-
-
-def _in_wsl() -> bool:
-    return "microsoft" in platform.release().lower()
-
-
-def _without_driver(card: pci.Graphics) -> Problem:
-    return Problem(
-        "nvidia_without_driver",
-        f"An NVIDIA GPU is present ({card.vendor}:{card.device}), but its driver does not answer.",
-        Severity.WARNING,
-        "Install NVIDIA's driver, or choose the card from the catalogue.",
-    )
-
-
-def _not_read(card: pci.Graphics) -> Problem:
-    maker = "AMD" if card.vendor == pci.AMD else "Intel"
-    return Problem(
-        "gpu_not_read",
-        f"An {maker} graphics device is present ({card.vendor}:{card.device}); its memory is not "
-        "read yet.",
-        Severity.NOTE,
-        "Choose it from the catalogue to plan for it.",
-    )
-
-
-def _hangs() -> Problem:
-    return Problem(
-        "nvidia_driver_hangs",
-        f"The NVIDIA driver has not answered within {NVIDIA_SECONDS:.0f} seconds.",
-        Severity.WARNING,
-        "Try nvidia-smi in a terminal; if it hangs as well, restart the computer.",
-    )
 
 
 def _cores() -> Number[int] | None:
@@ -238,7 +203,3 @@ def _numbered(gpus: tuple[Device, ...]) -> tuple[Device, ...]:
         several = names.count(gpu.name) > 1
         told.append(replace(gpu, name=f"{gpu.name} #{seen[gpu.name]}") if several else gpu)
     return tuple(told)
-
-
-def _label(gpus: tuple[Device, ...]) -> str:
-    return " + ".join(counted([g.name for g in gpus]))

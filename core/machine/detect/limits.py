@@ -83,10 +83,11 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def text_of(path: Path) -> str:
-    """A small system file's text, stripped; empty if it cannot be read."""
+def text_of(path: Path, most: int = 1 << 20) -> str:
+    """A small system file's text, at most so many characters, stripped; empty if it cannot be
+    read."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 20).strip("\0\n ")
+            return file.read(most).strip("\0\n ")
     except OSError:
         return ""

@@ -35,6 +35,13 @@ class Ram:
     used: Number[int]
     problems: tuple[Problem, ...] = ()
 
+    @property
+    def available(self) -> int | None:
+        """What can still be had, bytes; None where it is not known."""
+        if self.total.value is None or self.used.value is None:
+            return None
+        return self.total.value - self.used.value
+
 
 def read_ram(total: int, available: int, levels: tuple[Level, ...] = ()) -> Ram:
     """RAM from the system's own figures (psutil) and the limits of control groups, all bytes.

@@ -11,16 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from core import units
-from core.machine.catalogue import common_bandwidth, described, match
+from core.machine.catalogue import described, match
+from core.machine.detect.gpu import Reading, disagreement, from_catalogue
+from core.machine.detect.limits import TookTooLongError, call_within
 from core.machine.link import Link, pcie
 from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth, unknown_bytes
-from core.machine.rows import Row, RowKind
+from core.machine.rows import RowKind
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 
 ORIGIN = "NVML"
-_TOLERANCE = 0.03  # the catalogue and the driver round differently; beyond it one of them is wrong
+# Without persistence mode a driver initialises every GPU when asked, a second or more each.
+SECONDS = 8.0
 T = TypeVar("T")
 
 
@@ -55,14 +57,6 @@ class Nvml(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """The GPUs in the driver's order, and what it would not tell."""
-
-    devices: tuple[Device, ...]
-    problems: tuple[Problem, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Board:
     """A single-board computer whose GPU's own name says little: its model ("NVIDIA Jetson AGX Orin
     Developer Kit") and its RAM in bytes, which tells the versions apart."""
@@ -92,6 +86,20 @@ def read(nvml: Nvml, addresses: Sequence[str] | None = None, board: Board | None
         _ask(nvml, nvml.nvmlShutdown)
 
 
+def ask(addresses: Sequence[str] | None, board: Board | None) -> Reading:
+    """NVML's answer within the time limit; nothing where its binding is missing. Never raises."""
+    try:
+        import pynvml
+    except ImportError:
+        return Reading(())
+    try:
+        return call_within(SECONDS, "nvml", lambda: read(pynvml, addresses, board))
+    except TookTooLongError:
+        return Reading((), (_hangs(),))
+    except Exception as error:  # a broken library must not stop the rest
+        return Reading((), (no_answer(error),))
+
+
 def from_board(board: Board) -> Device | None:
     """The GPU of a Jetson whose system has no NVML, by the board's name; None for other boards."""
     rows = match(board.model, board.ram)
@@ -105,7 +113,7 @@ def from_board(board: Board) -> Device | None:
         backend=Backend.CUDA,
         memory=shared,
         used=shared,
-        bandwidth=_from_catalogue(rows, unknown),
+        bandwidth=from_catalogue(rows, unknown),
         unified=True,
     )
     return described(device, rows)
@@ -165,9 +173,9 @@ def _device(nvml: Nvml, handle: Any, board: Board | None) -> tuple[Device, tuple
     unified = memory is None and any(r.kind is RowKind.APU for r in rows)
     problems: list[Problem] = []
     if bandwidth.value is None:
-        bandwidth = _from_catalogue(rows, bandwidth)
+        bandwidth = from_catalogue(rows, bandwidth)
     else:
-        problems += _disagreement(name, bandwidth.value, rows)
+        problems += disagreement(name, bandwidth.value, rows)
     if _ask(nvml, nvml.nvmlDeviceGetVirtualizationMode, handle) == (
         nvml.NVML_GPU_VIRTUALIZATION_MODE_VGPU
     ):
@@ -313,29 +321,6 @@ def peak_bandwidth(clock_mhz: int, bus_bits: int) -> float:
     return 2 * clock_mhz * 1e6 * bus_bits / 8
 
 
-def _from_catalogue(rows: tuple[Row, ...], unknown: Number[float]) -> Number[float]:
-    row = common_bandwidth(rows)
-    if row is None:
-        return unknown
-    note = f"{unknown.note} From the catalogue: {row.name}."
-    return Number(row.bandwidth, Unit.BYTES_PER_SECOND, row.provenance, note=note)
-
-
-def _disagreement(name: str, bandwidth: float, rows: tuple[Row, ...]) -> list[Problem]:
-    if not rows or any(abs(bandwidth / r.bandwidth - 1) <= _TOLERANCE for r in rows):
-        return []
-    known = " or ".join(units.format_bandwidth(r.bandwidth) for r in rows)
-    return [
-        Problem(
-            "bandwidth_differs",
-            f"{name} has {units.format_bandwidth(bandwidth)} by its driver, {known} by the "
-            "catalogue; the driver's figure is used.",
-            Severity.WARNING,
-            "The memory may be overclocked, or the card may be a variant of its own.",
-        )
-    ]
-
-
 def no_answer(error: Exception, what: str = "The NVIDIA driver") -> Problem:
     """What to say when ``what`` raised ``error``."""
     return Problem(
@@ -343,6 +328,15 @@ def no_answer(error: Exception, what: str = "The NVIDIA driver") -> Problem:
         f"{what} gave no answer: {error}.",
         Severity.WARNING,
         "Check it with nvidia-smi; the rest of the computer is shown without it.",
+    )
+
+
+def _hangs() -> Problem:
+    return Problem(
+        "nvidia_driver_hangs",
+        f"The NVIDIA driver has not answered within {SECONDS:.0f} seconds.",
+        Severity.WARNING,
+        "Try nvidia-smi in a terminal; if it hangs as well, restart the computer.",
     )
 
 

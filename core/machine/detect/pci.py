@@ -15,12 +15,16 @@ NVIDIA, AMD, INTEL = "10de", "1002", "8086"
 @dataclass(frozen=True, slots=True)
 class Graphics:
     """One display controller. ``address`` is "0000:01:00.0", ``vendor`` and ``device`` are four
-    hexadecimal digits. ``asleep`` means that a query would switch it on."""
+    hexadecimal digits, ``revision`` two. ``asleep`` means that a query would switch it on.
+    ``driver`` is the kernel's driver, empty where none has taken it; ``folder`` is the device's."""
 
     address: str
     vendor: str
     device: str
     asleep: bool
+    revision: str = ""
+    driver: str = ""
+    folder: Path = Path()
 
 
 def graphics(devices: Path) -> tuple[Graphics, ...]:
@@ -34,14 +38,20 @@ def graphics(devices: Path) -> tuple[Graphics, ...]:
         return ()
     found = []
     for folder in folders:
-        if not text_of(folder / "class").startswith("0x03"):  # display controllers
+        vendor = text_of(folder / "vendor").removeprefix("0x")
+        kind = text_of(folder / "class")
+        # Display controllers; Instinct cards are accelerators, as Intel's NPU is, which is no GPU.
+        if not kind.startswith("0x03") and not (kind.startswith("0x12") and vendor == AMD):
             continue
         found.append(
             Graphics(
                 folder.name,
-                text_of(folder / "vendor").removeprefix("0x"),
+                vendor,
                 text_of(folder / "device").removeprefix("0x"),
                 _asleep(folder),
+                text_of(folder / "revision").removeprefix("0x"),
+                _driver(folder),
+                folder,
             )
         )
     return tuple(found)
@@ -62,7 +72,7 @@ def link(device: Path) -> Link | None:
 
     What counts is the narrowest and slowest piece of the way up to the processor: an AMD card has a
     switch of its own whose inner link is always wide, and a slot may have fewer lanes than the
-    card. Reading does not wake the device.
+    card. Newer kernels switch a sleeping device on to answer: do not ask for one.
     """
     try:
         place = device.resolve()
@@ -101,6 +111,13 @@ def _narrowest(pieces: list[tuple[int, int] | None]) -> tuple[int, int] | None:
     if not known:
         return None
     return min(generation for generation, _ in known), min(lanes for _, lanes in known)
+
+
+def _driver(folder: Path) -> str:
+    try:
+        return (folder / "driver").resolve(strict=True).name
+    except (OSError, RuntimeError):
+        return ""
 
 
 def _asleep(folder: Path) -> bool:

@@ -143,3 +143,11 @@ def test_a_machine_becomes_plain_values_with_their_sources() -> None:
     assert host["memory"]["value"] is None
     assert host["memory"]["note"]
     assert host["catalogue_id"] is None
+
+
+def test_a_unified_machine_of_unknown_bandwidth_takes_what_the_processor_reads() -> None:
+    unknown = custom(32 * 2**30, unified=True)
+    measured = Number(43e9, Unit.BYTES_PER_SECOND, Source(Rank.MEASURED, "timed", "2026-11-30"))
+    (device,) = with_host_bandwidth(unknown, measured).devices
+    assert device.bandwidth.value == 43e9
+    assert "GPU may be faster" in device.bandwidth.note

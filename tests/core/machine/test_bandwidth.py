@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from core.machine import measure_bandwidth, measurement_as_dict
+from core.machine.detect.memory import read_ram
 from core.provenance import Rank
 
 BANDWIDTH = sys.modules["core.machine.bandwidth"]
@@ -103,7 +104,7 @@ def test_the_arrays_are_four_caches_together_and_a_quarter_of_what_is_free() -> 
 
 @pytest.mark.usefixtures("small")
 def test_too_little_memory_is_said_and_nothing_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BANDWIDTH, "_available", lambda: 16 * MIB)
+    monkeypatch.setattr(BANDWIDTH, "ram", lambda: read_ram(GIB, 16 * MIB))
     measured = measure_bandwidth(threads=2)
     assert measured.bandwidth.value is None
     assert "memory" in measured.bandwidth.note

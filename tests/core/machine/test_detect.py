@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.machine import Backend, DeviceKind, as_dict, catalogue, detect
-from core.machine.detect import apple, dmi, pci, processor
+from core.machine.detect import apple, dmi, nvidia, pci, processor
 from core.machine.detect.limits import TookTooLongError, call_within, output_of
 from core.machine.detect.memory import Ram, control_groups, read_ram
 from core.problems import Severity
@@ -167,7 +167,7 @@ def test_a_library_without_any_gpu_says_nothing(
     assert detect(root=system(tmp_path)).problems == ()
 
 
-def test_a_gpu_that_is_not_read_yet_is_named(
+def test_a_gpu_whose_driver_is_missing_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pci_device(system(tmp_path), "0000:03:00.0", "1002", "744c", power_state="D0")
@@ -183,7 +183,7 @@ def test_a_driver_that_hangs_costs_the_time_limit_once(
     pci_device(system(tmp_path), "0000:01:00.0", "10de", "2204", power_state="D0")
     release = threading.Event()
     nvml = use(monkeypatch, FakeNvml(RTX_3090, stuck=release))
-    monkeypatch.setattr(DETECT, "NVIDIA_SECONDS", 0.2)
+    monkeypatch.setattr(nvidia, "SECONDS", 0.2)
     try:
         for _ in range(2):
             machine = detect(root=tmp_path)
@@ -308,7 +308,8 @@ def test_only_display_controllers_are_graphics(tmp_path: Path) -> None:
     (audio / "class").write_text("0x040300\n")
     (audio / "vendor").write_text("0x10de\n")
     found = pci.graphics(tmp_path / "sys/bus/pci/devices")
-    assert found == (pci.Graphics("0000:01:00.0", "10de", "2684", asleep=False),)
+    folder = tmp_path / "sys/bus/pci/devices/0000:01:00.0"
+    assert found == (pci.Graphics("0000:01:00.0", "10de", "2684", asleep=False, folder=folder),)
     assert pci.graphics(tmp_path / "missing") == ()
 
 

@@ -6,6 +6,7 @@ import pynvml
 import pytest
 
 from core.machine.detect import nvidia
+from core.machine.detect.gpu import Reading
 from core.machine.machine import Backend, DeviceKind
 from core.provenance import Rank
 from tests.support.fake_nvml import (
@@ -155,7 +156,7 @@ def test_an_old_driver_without_the_second_memory_query_is_asked_the_first() -> N
 
 def test_a_missing_library_is_no_problem_and_a_missing_driver_is_one() -> None:
     missing = FakeNvml(init_error=pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
-    assert nvidia.read(missing) == nvidia.Reading(())
+    assert nvidia.read(missing) == Reading(())
     reading = nvidia.read(FakeNvml(init_error=pynvml.NVML_ERROR_DRIVER_NOT_LOADED))
     (problem,) = reading.problems
     assert reading.devices == ()
@@ -163,7 +164,7 @@ def test_a_missing_library_is_no_problem_and_a_missing_driver_is_one() -> None:
 
 
 def test_a_driver_without_a_gpu_gives_nothing() -> None:
-    assert nvidia.read(FakeNvml()) == nvidia.Reading(())
+    assert nvidia.read(FakeNvml()) == Reading(())
 
 
 def test_a_memory_size_that_no_such_card_has_is_not_matched() -> None:

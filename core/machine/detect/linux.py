@@ -1,0 +1,96 @@
+"""The GPUs of a Linux system: every one on the PCI bus is read by its maker's reader or named."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+from core.machine.catalogue import common_bandwidth, described, match
+from core.machine.detect import amd, intel, nvidia, pci
+from core.machine.detect.gpu import Reading
+from core.machine.detect.memory import Ram
+from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth, unknown_bytes
+from core.problems import Problem, Severity
+from core.provenance import Number, Rank, Source, Unit
+
+
+def gpus(root: Path, board: nvidia.Board, wake: bool, ram: Ram) -> Reading:
+    """All of them, in the order of makers NVIDIA, AMD, Intel, and of the bus within one.
+
+    ``root`` is where the system's folders lie. A sleeping GPU is described from its name, unless
+    ``wake`` is set; nothing here switches one on otherwise.
+    """
+    cards = pci.graphics(root / "sys/bus/pci/devices")
+    readings = [_nvidia(root, cards, board, wake)]
+    readings += [amd.read(card, root, ram) for card in cards if card.vendor == pci.AMD]
+    readings += [intel.read(card, root) for card in cards if card.vendor == pci.INTEL]
+    devices = tuple(device for reading in readings for device in reading.devices)
+    return Reading(devices, tuple(p for reading in readings for p in reading.problems))
+
+
+def in_wsl() -> bool:
+    """Whether this is Linux inside Windows, whose PCI bus shows no GPU."""
+    return "microsoft" in platform.release().lower()
+
+
+def _nvidia(
+    root: Path, cards: tuple[pci.Graphics, ...], board: nvidia.Board, wake: bool
+) -> Reading:
+    theirs = [card for card in cards if card.vendor == pci.NVIDIA]
+    asleep = [card for card in theirs if card.asleep and not wake]
+    awake = [card.address for card in theirs if card not in asleep] if asleep else None
+    reading = Reading(()) if awake == [] else nvidia.ask(awake, board)
+    if not reading.devices and not theirs:
+        by_name = nvidia.from_board(board) if board.model else None
+        if by_name is not None:
+            reading = Reading((by_name,))
+        elif not in_wsl():
+            reading = Reading(())  # the bus shows none, so that silence is no problem
+    sleeping = [_sleeping(root, card) for card in asleep]
+    problems = [*reading.problems, *(p for _, p in sleeping)]
+    if theirs and not asleep and not reading.devices and not reading.problems:
+        problems.append(_without_driver(theirs[0]))
+    return Reading((*reading.devices, *(device for device, _ in sleeping)), tuple(problems))
+
+
+def _sleeping(root: Path, card: pci.Graphics) -> tuple[Device, Problem]:
+    """A GPU that is switched off, as far as its name tells."""
+    model = pci.nvidia_model(root / "proc/driver/nvidia/gpus", card.address)
+    rows = match(model) if model else ()
+    why = "The GPU is switched off to save power and was not asked."
+    memory, bandwidth = unknown_bytes("NVML", why), unknown_bandwidth("NVML", why)
+    row = common_bandwidth(rows)
+    if row is not None:
+        bandwidth = Number(row.bandwidth, Unit.BYTES_PER_SECOND, row.provenance, note=why)
+        if len({r.memory_gb for r in rows}) == 1:
+            memory = Number(row.nominal_bytes, Unit.BYTES, row.provenance, note=why)
+    device = Device(
+        name=model or "NVIDIA GPU",
+        kind=DeviceKind.GPU,
+        backend=Backend.CUDA,
+        memory=memory,
+        used=Number(0, Unit.BYTES, Source(Rank.ASSUMED, "a GPU that is switched off")),
+        bandwidth=bandwidth,
+    )
+    note = Problem(
+        "gpu_asleep",
+        f"{device.name} is switched off to save power; what is shown comes from its name.",
+        Severity.NOTE,
+        "Refresh to wake it and read its memory.",
+    )
+    return described(device, rows), note
+
+
+def _without_driver(card: pci.Graphics) -> Problem:
+    if card.driver == "vfio-pci":
+        return Problem(
+            "gpu_lent_out",
+            "An NVIDIA GPU is set aside for a virtual machine; nothing can run on it here.",
+            Severity.NOTE,
+        )
+    return Problem(
+        "nvidia_without_driver",
+        f"An NVIDIA GPU is present ({card.vendor}:{card.device}), but its driver does not answer.",
+        Severity.WARNING,
+        "Install NVIDIA's driver, or choose the card from the catalogue.",
+    )
