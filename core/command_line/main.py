@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from core.command_line.output import OutputError, complain, discard, prepare, say
 
 PROGRAM = "weighbridge"
-_LATER = ("measure", "calibration")
+_LATER = ("calibration",)
 
 OpenWindow = Callable[[list[str]], int]
 
@@ -63,6 +63,7 @@ def _files(argv: list[str]) -> list[str]:
             f"       {PROGRAM} report FILE [options]\n"
             f"       {PROGRAM} compare FILE --machines A,B,C [options]\n"
             f"       {PROGRAM} machine [--json] [--measure]\n"
+            f"       {PROGRAM} measure [URL] [options]\n"
             f"       {PROGRAM} catalogue [WORDS]"
         ),
         description="Opens the window, with these files. The sub-commands need no screen.",
@@ -184,6 +185,40 @@ def _machine(argv: list[str]) -> int:
     return 0
 
 
+def _measure(argv: list[str]) -> int:
+    from core.command_line.measure_options import options_from
+    from core.command_line.measuring import measure, show_servers
+    from core.command_line.requests import BadRequestError
+
+    parser = _Parser(
+        "measure",
+        usage=f"{PROGRAM} measure [URL] [options]",
+        description="A measurement run against a local server. A key is taken from the variable "
+        "WEIGHBRIDGE_API_KEY.",
+    )
+    add = parser.add_argument
+    add("url", nargs="?", metavar="URL", help="its address (the one that runs here)")
+    add("--depths", metavar="A,B,C", help="tokens in the cache, 0 for the least (by the context)")
+    add("--runs", metavar="N", help="measured requests at each depth (6)")
+    add("--tokens", metavar="N", help="tokens written by each (64)")
+    add("--warm-ups", metavar="N", help="discarded requests at each depth (1)")
+    add("--cold", metavar="N", help="whole prefills at each depth; 0 reads each token once (1)")
+    add("--concurrency", metavar="A,B,C", help="requests at the same time (1)")
+    add("--name", metavar="NAME", help="the model, where the server has several")
+    add("--model", metavar="FILE", help="the GGUF that it runs, where it cannot tell")
+    add("--bandwidth", metavar="GB/s", help="of this computer's memory, for the ceiling")
+    add("--list", action="store_true", help="only show the servers that run here")
+    add("--json", action="store_true", help="print one JSON object at the end")
+    values = vars(parser.parse_args(argv))
+    try:
+        if values.pop("list"):
+            return show_servers(values["json"])
+        return measure(options_from(values))
+    except BadRequestError as error:
+        complain(f"{parser.prog}: {error}")
+        return 2
+
+
 def _catalogue(argv: list[str]) -> int:
     from core.command_line.machines import show_catalogue
 
@@ -206,5 +241,6 @@ _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "report": _report,
     "compare": _compare,
     "machine": _machine,
+    "measure": _measure,
     "catalogue": _catalogue,
 }

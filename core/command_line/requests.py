@@ -186,9 +186,9 @@ def _meant(word: str, words: Mapping[str, object] | tuple[str, ...]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def whole_number(name: str, value: object, least: int = 1) -> int:
+def whole_number(name: str, value: object, least: int = 1, most: int = _MOST) -> int:
     """A count of tokens, as text or as a number. Raises BadRequestError."""
-    return _number(least, _MOST)(name, value)
+    return _number(least, most)(name, value)
 
 
 _PARSERS: dict[str, Callable[[str, object], object]] = {

@@ -1,0 +1,370 @@
+"""The sub-command `measure`: find the server, run the sweep, say what came of it."""
+
+from __future__ import annotations
+
+import json
+import platform
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+from uuid import uuid4
+
+from core.command_line.machines import machine_of
+from core.command_line.measure_options import Options
+from core.command_line.output import complain, say
+from core.command_line.requests import BadRequestError, Request
+from core.gguf import display
+from core.machine import as_dict
+from core.measure.clocks import utc_now
+from core.measure.diagnosis import Finding, diagnose
+from core.measure.discovery import Found, State, discover, find, match_file
+from core.measure.events import CellDone, Event, ProblemFound, Progress
+from core.measure.export import Ceiling, as_json, no_run, text
+from core.measure.history.snapshot import PlanSnapshot, snapshot
+from core.measure.job import Job
+from core.measure.keys import Keys
+from core.measure.metrics import best_decode
+from core.measure.planned import plan_for
+from core.measure.run import Run, RunPlan, RunStatus, Target
+from core.measure.session import Session
+from core.measure.vocabulary import words_of
+from core.measure.wire.connect import is_this_computer
+from core.measure.wire.http import address_of
+from core.model.model import Model
+from core.problems import Problem, Severity, as_values
+from core.units import format_rate, format_seconds, format_share, format_tokens
+
+_DEEPEST = 32_768  # that is measured where nobody names depths
+
+
+class _NoServerError(Exception):
+    """Nothing to measure; the one argument is a problem, and the address if there is one."""
+
+    def __init__(self, problem: Problem, url: str | None = None) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+        self.url = url
+
+
+def measure(options: Options) -> int:
+    """Measure, and print what came of it; 0, 1 where it failed, 130 where it was stopped.
+
+    Raises BadRequestError for what cannot be asked.
+    """
+    keys = Keys()
+    try:
+        target = _target(options, keys)
+    except _NoServerError as error:
+        return _refuse(error.problem, error.url, options.json)
+    model, notes = _model(options, target)
+    known = _Known(target, model, options)
+    run = Run(
+        uuid4().hex,
+        utc_now(),
+        target,
+        RunPlan(
+            options.depths if options.depths is not None else default_depths(target, options),
+            options.runs,
+            options.tokens,
+            options.warm_ups,
+            options.cold,
+            options.concurrency,
+        ),
+        problems=notes,
+        versions=_versions(),
+        machine=known.machine,
+    )
+    words = words_of(model.file.header) if model is not None else ()
+    run = _carry_out(Job(run, keys.key_for(target.url), words))
+    findings = known.findings(run)
+    if options.json:
+        say(json.dumps(as_json(run, known.ceiling, findings)))
+    else:
+        say(text(run, known.ceiling, findings))
+    if run.status is RunStatus.FAILED:
+        complain(f"weighbridge measure: {_last_problem(run)}")
+    return {RunStatus.DONE: 0, RunStatus.STOPPED: 130}.get(run.status, 1)
+
+
+def show_servers(as_values_: bool) -> int:
+    """The servers that run on this computer; 1 where there are none."""
+    found = discover(Keys().key_for)
+    if as_values_:
+        say(json.dumps({"schema": 1, "servers": [_server(each) for each in found]}))
+    for each in found if not as_values_ else ():
+        kind = each.kind.value if each.kind else "unknown"
+        models = ", ".join(display(t.model) for t in each.targets)
+        private = f", run by Ollama for itself ({each.driver})" if each.driver else ""
+        say(f"{each.url}  {kind}  {each.state.value}{': ' if models else ''}{models}{private}")
+    if not found:
+        complain("weighbridge measure: no model server runs on this computer")
+    return 0 if found else 1
+
+
+def default_depths(target: Target, options: Options) -> tuple[int, ...]:
+    """From nothing to what the server takes, or to a depth that ends within minutes."""
+    room = (target.context or 4096) - options.tokens - 64
+    deepest = max(0, min(_DEEPEST, room))
+    depths = {0, *(deepest * part // 8 // 256 * 256 for part in (1, 2, 4, 8))}
+    return tuple(sorted(depths))
+
+
+def _target(options: Options, keys: Keys) -> Target:
+    """The model to measure. Raises _NoServerError, BadRequestError."""
+    if options.url:
+        try:
+            url = address_of(options.url).url
+            found = find(options.url, keys.key_for(url))
+        except ValueError as error:
+            raise BadRequestError(str(error)) from None
+        return _loaded(found, options)
+    servers = [f for f in discover(keys.key_for) if not f.driver]
+    usable = [f for f in servers if f.state in (State.READY, State.SLEEPING, State.LOADING)]
+    if options.name:
+        named = [f for f in usable if any(t.model == options.name for t in f.targets)]
+        usable = named or usable
+    if len(usable) > 1:
+        addresses = ", ".join(f.url for f in usable)
+        raise BadRequestError(f"there are several servers; name one of {addresses}")
+    if not usable and not servers:
+        raise _NoServerError(
+            Problem(
+                "no_server",
+                "No model server runs on this computer.",
+                advice="Start one, or name its address.",
+            )
+        )
+    return _loaded((usable or servers)[0], options)
+
+
+def _loaded(found: Found, options: Options) -> Target:
+    """The model that a server has loaded, or the one that was named."""
+    if found.driver:
+        raise _NoServerError(
+            Problem(
+                "private_server",
+                "Ollama runs this server for itself; it is not measured.",
+                advice="Measure Ollama's own address instead.",
+            ),
+            found.url,
+        )
+    named = [t for t in found.targets if not options.name or t.model == options.name]
+    if len(named) > 1:
+        names = ", ".join(display(t.model) for t in named)
+        raise BadRequestError(f"the server has several models; name one with --name: {names}")
+    if named:
+        return named[0]
+    if found.kind is not None and found.state is State.LOADING:
+        return Target(found.kind, found.url)
+    if found.kind is not None and options.name in (*found.available, "") and options.name:
+        return Target(found.kind, found.url, model=options.name)
+    if found.kind is not None and found.targets and options.name:
+        # A server with one model takes any name; the answer tells who gave it.
+        return replace(found.targets[0], model=options.name)
+    problem = found.problem
+    if problem is None:
+        names = ", ".join(display(name) for name in found.available[:10])
+        problem = Problem(
+            "no_model",
+            "The server has no model loaded.",
+            advice=f"Name one with --name: {names}." if names else "Load one first.",
+        )
+    raise _NoServerError(problem, found.url)
+
+
+def _model(options: Options, target: Target) -> tuple[Model | None, tuple[Problem, ...]]:
+    """The file that the server runs, where it is named or can be found; and what is odd about it.
+
+    Raises BadRequestError for a named file that is none.
+    """
+    from core.command_line.reports import open_model
+
+    local = is_this_computer(address_of(target.url).host)
+    path = options.model or (target.model_path if local else "")
+    if not path:
+        return None, ()
+    model = open_model(path)
+    if not model.file.tensors:
+        if options.model:
+            raise BadRequestError(f"{display(path)} is no model that can be read")
+        return None, ()
+    match = match_file(target, model)
+    if match.same is False:
+        return (model if options.model else None), (
+            Problem(
+                "model_differs",
+                match.sentence,
+                Severity.WARNING,
+                "The ceiling is that of the file, not of what was measured.",
+            ),
+        )
+    return model, ()
+
+
+class _Known:
+    """What is known beside the run: the plan of the server's model on this computer."""
+
+    def __init__(self, target: Target, model: Model | None, options: Options) -> None:
+        local = is_this_computer(address_of(target.url).host)
+        self._target = target
+        self._model = model if local or options.bandwidth is not None else None
+        self._machine = None
+        self.machine: dict[str, Any] = {}
+        if local or options.bandwidth is not None:
+            from core.plan.choice import Choice
+
+            request = Request("", Choice(), "this" if local else None, options.bandwidth)
+            self._machine = machine_of(request)
+            self.machine = as_dict(self._machine)
+
+    @property
+    def ceiling(self) -> Ceiling:
+        """Tokens per second at a depth; None where the file or the machine is not known."""
+
+        def at(depth: float) -> float | None:
+            if self._model is None or self._machine is None:
+                return None
+            plan = plan_for(self._target, self._model, self._machine, round(depth))
+            return plan.speed.ceiling.value
+
+        return at
+
+    def findings(self, run: Run) -> tuple[Finding, ...]:
+        """What the run's figures and the plan say together."""
+        plan: PlanSnapshot | None = None
+        if self._model is not None and self._machine is not None:
+            plan = snapshot(plan_for(run.target, self._model, self._machine), run.plan.depths)
+        return diagnose(run, plan)
+
+
+def _carry_out(job: Job) -> Run:
+    """Run it in its own process, and tell on standard error how far it is."""
+    with Session(job) as session, _stopping(session):
+        progress = _ProgressLine()
+        for event in session.events():
+            progress.take(event)
+        progress.clear()
+        # What was known before the start is kept beside what the run itself found.
+        return session.run
+
+
+@contextmanager
+def _stopping(session: Session) -> Iterator[None]:
+    """Ctrl+C stops the measurement, not the program: what was finished is still printed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: session.cancel()) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+class _ProgressLine:
+    """One line that is written over on a terminal; elsewhere one line for each cell."""
+
+    def __init__(self) -> None:
+        self._stream = sys.stderr
+        self._live = self._stream is not None and self._stream.isatty()
+        self._shown = 0
+        self._told_duration = False
+
+    def take(self, event: Event) -> None:
+        match event:
+            case Progress():
+                self._progress(event)
+            case CellDone(cell=cell):
+                rate = best_decode(cell)
+                words = format_rate(rate.median) if rate else "not measured"
+                many = f", {cell.concurrency} at once" if cell.concurrency > 1 else ""
+                self._line(f"depth {format_tokens(cell.depth)}{many}: {words}")
+            case ProblemFound(problem=problem):
+                self._line(f"{problem.message} {problem.advice}".rstrip())
+
+    def clear(self) -> None:
+        if self._shown:
+            self._stream.write("\r" + " " * self._shown + "\r")
+            self._stream.flush()
+            self._shown = 0
+
+    def _progress(self, now: Progress) -> None:
+        if now.left_seconds is not None and not self._told_duration:
+            self._told_duration = True
+            self._line(f"It takes about {format_seconds(max(1.0, now.left_seconds))}.")
+        if not self._live:
+            return
+        words = [format_share(now.done), now.phase.replace("_", " ")]
+        words.append(f"at {format_tokens(now.depth)} tokens")
+        if now.prompt_done and not now.tokens:
+            words.append(f"{format_tokens(now.prompt_done)} read")
+        if now.tok_s is not None:
+            words.append(format_rate(now.tok_s))
+        if now.left_seconds is not None:
+            words.append(f"{format_seconds(max(1.0, now.left_seconds))} left")
+        line = ", ".join(words)
+        self._stream.write("\r" + line.ljust(self._shown))
+        self._stream.flush()
+        self._shown = len(line)
+
+    def _line(self, words: str) -> None:
+        self.clear()
+        complain(words)
+
+
+def _refuse(problem: Problem, url: str | None, as_json_: bool) -> int:
+    if as_json_:
+        say(json.dumps(no_run(url, as_values(problem))))
+    complain(f"weighbridge measure: {problem.message} {problem.advice}".rstrip())
+    return 1
+
+
+def _last_problem(run: Run) -> str:
+    problems = [*run.problems, *(p for cell in run.cells for p in cell.problems)]
+    errors = [p for p in problems if p.severity is Severity.ERROR]
+    if not errors:
+        return "nothing could be measured"
+    return f"{errors[-1].message} {errors[-1].advice}".rstrip()
+
+
+def _server(found: Found) -> dict[str, Any]:
+    return {
+        "url": found.url,
+        "kind": found.kind.value if found.kind else None,
+        "state": found.state.value,
+        "driver": found.driver or None,
+        "available": list(found.available),
+        "models": [
+            {
+                "model": t.model or None,
+                "path": t.model_path or None,
+                "context": t.context,
+                "slots": t.slots,
+                "cache_k": t.cache_k or None,
+                "cache_v": t.cache_v or None,
+                "gpu_layers": t.gpu_layers,
+                "loaded_bytes": t.loaded_bytes,
+                "gpu_bytes": t.gpu_bytes,
+            }
+            for t in found.targets
+        ],
+    }
+
+
+def _versions() -> dict[str, str]:
+    try:
+        own = version("weighbridge")
+    except PackageNotFoundError:
+        own = ""
+    return {
+        "weighbridge": own,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.release()}",
+    }
