@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from core.command_line.machines import machine_of, named
 from core.command_line.output import say
-from core.command_line.reports import damage, open_model, report_many, status
+from core.command_line.reports import choice_of, damage, open_model, report_many, status
 from core.command_line.requests import BadRequestError, Request, request_from, whole_number
 from core.compare import PROMPT, MachineRow, compare_machines
 from core.machine import Machine, spec_of
@@ -47,7 +47,7 @@ def _rows(values: Mapping[str, object]) -> tuple[tuple[MachineRow, ...], int]:
     if not machines:
         raise BadRequestError(f"--machines is missing; {_HOW}")
     return (
-        compare_machines(open_model(request.file), machines, request.choice, prompt=prompt),
+        compare_machines(open_model(request.file), machines, choice_of(request), prompt=prompt),
         prompt,
     )
 

@@ -167,6 +167,18 @@ def _add_plan_options(parser: _Parser) -> None:
     add("--gpu-layers", metavar="N|all", help="layers on the GPU, the output counted (all)")
     add("--cpu-moe", metavar="N", help="experts of so many first layers stay in RAM (0)")
     add("--backend", metavar="NAME", help=", ".join(Backend))
+    add("--projector", metavar="FILE", help="an mmproj file, loaded beside the model")
+    add(
+        "--projector-on-gpu",
+        action=argparse.BooleanOptionalAction,
+        help="or in RAM, as --no-mmproj-offload does",
+    )
+    add("--draft", metavar="FILE", help="a small model that drafts, loaded beside the model")
+    add("--draft-head", action="store_true", default=None, help="use the file's own draft blocks")
+    add("--draft-gpu-layers", metavar="N|all", help="the same for the draft model (all)")
+    add("--draft-cache-k", metavar="TYPE", help="of the draft's own cache (f16)")
+    add("--draft-cache-v", metavar="TYPE", help="the same (f16)")
+    add("--drafted", metavar="N", help="tokens drafted at once (3)")
     add("--json", action="store_true", help="print one JSON object")
     add(
         "--requests", metavar="FILE|-", help="answer one JSON object a line, '-' for standard input"

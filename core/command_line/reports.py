@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
@@ -16,6 +17,7 @@ from core.gguf import display, open_file
 from core.model import model_from
 from core.model.model import Model
 from core.plan import resolve
+from core.plan.choice import Choice
 from core.plan.plan import Plan
 from core.problems import Problem, Severity
 from core.report import Values, as_json, refusal, text
@@ -32,7 +34,17 @@ def open_model(path: str) -> Model:
 
 def plan_of(request: Request) -> Plan:
     """The plan that a request asks for. Raises BadRequestError."""
-    return resolve(open_model(request.file), machine_of(request), request.choice)
+    return resolve(open_model(request.file), machine_of(request), choice_of(request))
+
+
+def choice_of(request: Request) -> Choice:
+    """The choice of a request, with the files that it names read."""
+    choice = request.choice
+    if request.projector is not None:
+        choice = replace(choice, projector=open_model(request.projector))
+    if request.draft is not None:
+        choice = replace(choice, draft=open_model(request.draft))
+    return choice
 
 
 def damage(plan: Plan) -> Problem | None:

@@ -17,6 +17,7 @@ from core.units import LARGEST, parse_bandwidth, parse_bytes
 
 _MOST = 2**31 - 1  # llama.cpp keeps contexts and batches in 32-bit integers
 _MOST_SLOTS = 256  # LLAMA_MAX_SEQ
+_MOST_DRAFTED = 1024  # tokens; no engine drafts a hundred
 # Thousands may be grouped; "4,09" is a slip, not 409.
 _WHOLE = re.compile(r"[+-]?(?:[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,20})")
 _RATE = "936 GB/s"
@@ -31,7 +32,8 @@ class BadRequestError(Exception):
 class Request:
     """A file, the choice, and the machine: its id ("this" for this computer) or plain figures.
 
-    ``bandwidth`` is bytes per second, ``memory`` bytes; None where nobody said.
+    ``bandwidth`` is bytes per second, ``memory`` bytes; None where nobody said. ``projector`` and
+    ``draft`` are files loaded beside the model: whoever opens them puts them into the choice.
     """
 
     file: str
@@ -39,6 +41,8 @@ class Request:
     machine: str | None = None
     bandwidth: float | None = None
     memory: int | None = None
+    projector: str | None = None
+    draft: str | None = None
 
 
 def request_from(values: Mapping[str, object]) -> Request:
@@ -211,6 +215,15 @@ _PARSERS: dict[str, Callable[[str, object], object]] = {
     "gpu_layers": _layers,
     "cpu_moe": _number(0, _MOST),
     "backend": _one_of(*Backend),
+    "projector": _text,
+    "projector_on_gpu": _switch,
+    "draft": _text,
+    "draft_head": _switch,
+    "draft_gpu_layers": _layers,
+    "draft_cache_k": _one_of(*CACHE_TYPES),
+    "draft_cache_v": _one_of(*CACHE_TYPES),
+    "drafted": _number(1, _MOST_DRAFTED),
     "json": _switch,
 }
-_OF_CHOICE = frozenset(field.name for field in fields(Choice))
+_FILES = frozenset(("projector", "draft"))
+_OF_CHOICE = frozenset(field.name for field in fields(Choice)) - _FILES

@@ -8,7 +8,6 @@ from core.machine.machine import Machine
 from core.model.model import Model
 from core.plan import LargestContext, largest_contexts, resolve, room
 from core.plan.choice import Choice
-from core.plan.placement import place
 from core.plan.plan import Plan, SpeedPlan, Verdict
 from core.plan.speed import prefill_seconds
 from core.provenance import Input, Number, Rank, Source, Unit
@@ -53,7 +52,7 @@ def figures(model: Model, machine: Machine, choice: Choice, prompt: int = PROMPT
     return Figures(
         plan=plan,
         whole=whole.speed,
-        room=room(place(model, machine, plan.settings), plan.memory.devices),
+        room=room(plan.memory.devices),
         largest=_largest(model, machine, choice),
         at_empty=empty.speed.ceiling,
         at_full=whole.speed.ceiling,

@@ -119,7 +119,7 @@ def cell(model: Model, machine: Machine, choice: Choice, recipe: Recipe, context
         recipe=recipe,
         context=context,
         verdict=made.memory.verdict,
-        room=room(made.placement, made.memory.devices),
+        room=room(made.memory.devices),
         ceiling=found.ceiling,
         expected=found.expected.mid,
         refused=errors[0] if errors else "",

@@ -98,7 +98,7 @@ def _point(model: Model, row: Row, machine: Machine, shared: Budget) -> Point:
         row=row,
         verdict=shared.memory.verdict,
         memory=_memory(machine),
-        room=room(placement, plans),
+        room=room(plans),
         ceiling=found.ceiling,
         expected=found.expected.mid,
     )

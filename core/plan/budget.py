@@ -8,6 +8,7 @@ from core.machine.machine import Machine
 from core.model import requantize
 from core.model.model import Model, Weights
 from core.plan.choice import Choice
+from core.plan.companions import beside
 from core.plan.limits import problems_of
 from core.plan.memory import memory
 from core.plan.placement import Placement, WeightTable, is_cuda_like, place, weight_table
@@ -25,7 +26,6 @@ class Budget:
     table: WeightTable
     placement: Placement
     memory: MemoryPlan
-    reason: str
     problems: tuple[Problem, ...]
 
 
@@ -37,9 +37,11 @@ def budget(model: Model, machine: Machine, choice: Choice) -> Budget:
         settings = replace(settings, requantize=None)
     placement = place(model, machine, settings)
     table = weight_table(model, weights, is_cuda_like(settings.backend))
-    plan, _, reason = memory(model, table, placement, settings)
+    more_files = beside(model, machine, choice, settings, placement, table)
+    plan = memory(model, table, placement, settings, more_files)
     limits = problems_of(placement, settings, plan, mixture=model.shape.experts > 0)
-    return Budget(settings, weights, table, placement, plan, reason, (*problems, *more, *limits))
+    found = (*problems, *more, *more_files.problems, *limits)
+    return Budget(settings, weights, table, placement, plan, found)
 
 
 def _weights(model: Model, choice: Choice) -> tuple[Weights, tuple[Problem, ...]]:

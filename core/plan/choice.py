@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Literal, TypeAlias
 
 from core.model.cache_size import BLOCKS
+from core.model.model import Model
 
 
 class Engine(StrEnum):
@@ -39,6 +40,11 @@ class Choice:
 
     ``context`` and ``depth`` are tokens. ``requantize`` is an ftype name ("Q4_K_M") or None for the
     file as it is. ``cpu_moe`` keeps the experts of so many first layers in RAM.
+
+    ``projector`` and ``draft`` are files loaded beside the model, read once by whoever attaches
+    them; ``projector_on_gpu`` is False for --no-mmproj-offload. ``draft_head`` uses the blocks that
+    the file has for drafting (MTP, NextN) where no draft model is attached. The cache types of
+    either are ``draft_cache_k`` and ``draft_cache_v``; ``drafted`` tokens are proposed at once.
     """
 
     context: int | None = None
@@ -56,3 +62,11 @@ class Choice:
     gpu_layers: GpuLayers = "all"
     cpu_moe: int = 0
     backend: str | None = None
+    projector: Model | None = None
+    projector_on_gpu: bool = True
+    draft: Model | None = None
+    draft_head: bool = False
+    draft_gpu_layers: GpuLayers = "all"
+    draft_cache_k: str = "f16"
+    draft_cache_v: str = "f16"
+    drafted: int | None = None

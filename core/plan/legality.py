@@ -7,6 +7,7 @@ from core.model.cache_size import BLOCKS
 from core.model.model import Model
 from core.plan.choice import CUDA_ATTENDS, UNPACKED, Choice, Engine, FlashAttention
 from core.plan.engines import RULES, BeyondTraining
+from core.plan.growth import context_per_request
 from core.plan.plan import Settings
 from core.problems import Problem, Severity
 
@@ -155,8 +156,7 @@ def _wide_latent(model: Model, choice: Choice) -> list[Problem]:
 def _beyond_training(model: Model, choice: Choice, settings: Settings) -> list[Problem]:
     trained, rules = model.shape.context_length, RULES[choice.engine]
     asked = settings.requested_context
-    each = settings.context if settings.unified_cache else settings.context // settings.slots
-    if not trained or min(each, asked) <= trained:
+    if not trained or min(context_per_request(settings), asked) <= trained:
         return []
     beyond = f"{asked:,} tokens are more than the {trained:,} that the model was trained for"
     less = f"Choose {trained:,} or less."

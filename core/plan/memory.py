@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from core.machine.machine import DeviceKind
-from core.model.cache_size import CacheSettings, CacheSize, bytes_per_token, cache_size
+from core.model.cache_size import CacheSize, bytes_per_token
 from core.model.model import CacheFacts, CacheGroup, Model, StateGroup
-from core.plan.buffers import OUTPUT_FORMULA, BufferSizes, buffer_sizes
+from core.plan.buffers import OUTPUT_FORMULA
 from core.plan.choice import Engine
+from core.plan.companions import Beside
 from core.plan.engines import RULES
 from core.plan.growth import growth
 from core.plan.overhead import overhead, reserved
-from core.plan.placement import (
-    Placement,
-    WeightTable,
-    cache_padding,
-    is_cuda_like,
-    weights_by_device,
-)
+from core.plan.placement import Placement, WeightTable
 from core.plan.plan import DevicePlan, MemoryPlan, Part, PartKind, Settings, Verdict
+from core.plan.sizes import Sizes, cache_settings, sizes_of
 from core.plan.verdict import judge, judge_device, margin
 from core.provenance import Input, Number, Rank, Source, Unit
 
@@ -37,78 +32,20 @@ _TOTAL_FORMULA = "sum of the parts"
 _MARGIN_NOTE = "Less than this free is called tight: a load can still fail."
 
 
-@dataclass(frozen=True, slots=True)
-class _Sizes:
-    """What is placed, by device; None where it is not known."""
-
-    weights: list[int]
-    cache: list[int] | None
-    state: list[int] | None
-    buffers: BufferSizes | None
-
-    def cache_on(self, number: int) -> int:
-        """Bytes of cache on a device, as far as they are known."""
-        return self.cache[number] if self.cache else 0
-
-
-def cache_settings(settings: Settings) -> CacheSettings:
-    """The settings as the cache arithmetic wants them."""
-    rules = RULES[Engine(settings.engine)]
-    slots = settings.slots if rules.per_request else 1
-    return CacheSettings(
-        context=settings.requested_context * slots,
-        slots=settings.slots,
-        unified=settings.unified_cache,
-        batch=settings.batch,
-        ubatch=settings.ubatch,
-        swa_full=settings.swa_full,
-        type_k=settings.cache_k,
-        type_v=settings.cache_v,
-        flash_attention=settings.flash_attention,
-    )
-
-
 def memory(
-    model: Model, table: WeightTable, placement: Placement, settings: Settings
-) -> tuple[MemoryPlan, Verdict, str]:
-    """The plan of memory, the verdict over all devices and its reason in words."""
-    facts = model.cache
-    size = cache_size(facts, cache_settings(settings)) if facts.known else None
-    cache = None
-    if size:
-        cache = _by_device(size.cache_by_layer, placement)
-        if is_cuda_like(settings.backend):
-            k_more, v_more = cache_padding(
-                facts.groups,
-                size.groups,
-                placement,
-                settings.cache_k,
-                settings.cache_v,
-                settings.flash_attention,
-            )
-            cache = [sum(three) for three in zip(cache, k_more, v_more, strict=True)]
-            size = replace(
-                size, k_bytes=size.k_bytes + sum(k_more), v_bytes=size.v_bytes + sum(v_more)
-            )
-    sizes = _Sizes(
-        weights=weights_by_device(table, placement),
-        cache=cache,
-        state=_by_device(size.state_by_layer, placement) if size else None,
-        buffers=buffer_sizes(model, placement, settings, size) if size else None,
-    )
+    model: Model,
+    table: WeightTable,
+    placement: Placement,
+    settings: Settings,
+    beside: Beside,
+) -> MemoryPlan:
+    """The plan of memory, with the verdict over all devices."""
+    sizes = sizes_of(model, table, placement, settings)
     devices = tuple(
-        _device_plan(number, model, table, placement, settings, sizes, size)
+        _device_plan(number, model, table, placement, settings, sizes, beside)
         for number in range(len(placement.devices))
     )
-    verdict, reason = judge(model, placement, devices)
-    return _totals(model, settings, size, sizes, devices, verdict), verdict, reason
-
-
-def _by_device(by_layer: tuple[int, ...], placement: Placement) -> list[int]:
-    sizes = [0] * len(placement.devices)
-    for device, size in zip(placement.layers, by_layer, strict=True):
-        sizes[device] += size
-    return sizes
+    return _totals(model, settings, sizes, devices, judge(devices))
 
 
 def _device_plan(
@@ -117,22 +54,22 @@ def _device_plan(
     table: WeightTable,
     placement: Placement,
     settings: Settings,
-    sizes: _Sizes,
-    size: CacheSize | None,
+    sizes: Sizes,
+    beside: Beside,
 ) -> DevicePlan:
     device = placement.devices[number]
     parts = [Part(PartKind.OTHERS, device.used)] if device.used.value != 0 else []
     parts.append(Part(PartKind.WEIGHTS, _weights(number, table, placement, sizes)))
-    if size is None:
+    if sizes.size is None:
         # Where not even the layers are known, they would go with the output.
         if number in (placement.layers or (placement.output,)):
             parts.append(Part(PartKind.CACHE, _unknown_cache(model, settings)))
             parts.append(Part(PartKind.COMPUTE, _unknown_compute()))
     else:
-        _add_known(parts, number, model.cache, placement, settings, sizes, size)
-    if table.projector and number == placement.output:
-        parts.append(Part(PartKind.PROJECTOR, Number(table.projector, Unit.BYTES, _FILE)))
-    if number in placement.layers or number == placement.output:
+        _add_known(parts, number, model.cache, placement, settings, sizes, sizes.size)
+    parts += beside.parts[number]
+    works = number in {*placement.layers, placement.output} | beside.working
+    if works:
         cost = overhead(device, settings.backend)
         share = RULES[Engine(settings.engine)].reserved_share
         if share is not None and device.kind is DeviceKind.GPU:
@@ -158,10 +95,10 @@ def _device_plan(
     )
     verdict = judge_device(model, device, parts, free_value)
     more = growth(model.cache, settings) if number == placement.host else ()
-    return DevicePlan(device, tuple(parts), total, free, verdict, more)
+    return DevicePlan(device, tuple(parts), total, free, verdict, more, works)
 
 
-def _weights(number: int, table: WeightTable, placement: Placement, sizes: _Sizes) -> Number[int]:
+def _weights(number: int, table: WeightTable, placement: Placement, sizes: Sizes) -> Number[int]:
     tied = table.tied and number == placement.output and number != placement.host
     return Number(
         sizes.weights[number],
@@ -191,7 +128,7 @@ def _add_known(
     facts: CacheFacts,
     placement: Placement,
     settings: Settings,
-    sizes: _Sizes,
+    sizes: Sizes,
     size: CacheSize,
 ) -> None:
     assert sizes.cache is not None and sizes.state is not None and sizes.buffers is not None
@@ -256,8 +193,7 @@ def _sum(parts: list[Part]) -> Number[int]:
 def _totals(
     model: Model,
     settings: Settings,
-    size: CacheSize | None,
-    sizes: _Sizes,
+    sizes: Sizes,
     devices: tuple[DevicePlan, ...],
     verdict: Verdict,
 ) -> MemoryPlan:
@@ -266,6 +202,7 @@ def _totals(
         return Number(value, Unit.BYTES, source, formula, (), note)
 
     parts = [part for plan in devices for part in plan.parts]
+    size = sizes.size
     if size is None or sizes.buffers is None:
         cache = k = v = state = per_token = compute = output = None
     else:

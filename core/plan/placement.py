@@ -129,7 +129,8 @@ class WeightTable:
     ``everywhere`` is on every device that has layers; ``inputs`` stay on the host; ``looked_up``
     is what decoding reads of them row by row. ``tied`` is the token embedding as a GPU keeps it
     once more for the output, 0 where it is not tied. ``projector`` are vision tensors inside the
-    file, ``not_loaded`` its draft blocks.
+    file. ``draft`` are its draft blocks by layer, padded for a GPU and for the host: they are
+    loaded only where they draft.
     """
 
     layers: tuple[_LayerBytes, ...]
@@ -141,7 +142,7 @@ class WeightTable:
     tied: int
     tied_read: int
     projector: int
-    not_loaded: int
+    draft: tuple[tuple[int, int], ...]
 
 
 _tables: WeakKeyDictionary[Weights, dict[bool, WeightTable]] = WeakKeyDictionary()
@@ -166,7 +167,8 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
     read_experts = [0] * count
     sums: dict[str, list[int]] = {name: [0, 0] for name in ("first", "output")}
     everywhere = [0, 0]
-    inputs = tied = projector = not_loaded = 0
+    inputs = tied = projector = 0
+    draft = [[0, 0] for _ in range(count)]
     align = _CUDA_ALIGNMENT if cuda else HOST_ALIGNMENT
     lfm2 = model.architecture.startswith("lfm2")
     rows = zip(
@@ -182,7 +184,10 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
         on_gpu = _pad(size + (_row_padding(type_name, tensor.shape) if cuda else 0), align)
         name = tensor.name.removesuffix(".weight").removesuffix(".bias")
         if role is Role.DRAFT and not _loaded_anyway(model.architecture, name):
-            not_loaded += on_host
+            if count:
+                both = draft[layer if layer is not None and layer < count else -1]
+                both[0] += on_gpu
+                both[1] += on_host
         elif role is Role.VISION:
             projector += on_gpu
         elif layer is not None and layer < count:
@@ -232,7 +237,7 @@ def _make_table(model: Model, weights: Weights, cuda: bool) -> WeightTable:
         tied=tied,
         tied_read=tied_read,
         projector=projector,
-        not_loaded=not_loaded,
+        draft=tuple((on_gpu, on_host) for on_gpu, on_host in draft),
     )
 
 
@@ -318,6 +323,15 @@ def weights_by_device(table: WeightTable, placement: Placement) -> list[int]:
     sizes[host] += table.inputs
     if table.tied and (placement.output != host or _keeps_two(placement)):
         sizes[placement.output] += table.tied
+    return sizes
+
+
+def draft_weights_by_device(table: WeightTable, placement: Placement) -> list[int]:
+    """Bytes of the file's draft blocks on every device, each on that of its layer."""
+    sizes = [0] * len(placement.devices)
+    for (on_gpu, on_host), device in zip(table.draft, placement.layers, strict=True):
+        on_ram = device == placement.host and not placement.one_memory
+        sizes[device] += on_host if on_ram else on_gpu
     return sizes
 
 

@@ -52,7 +52,8 @@ class Growth:
 class DevicePlan:
     """What lies on one device. ``total`` is the sum of ``parts``; ``free`` is negative where it
     does not fit, None where a part or the capacity is unknown. ``growth`` comes on top with use: it
-    is in no total and decides no verdict."""
+    is in no total and decides no verdict. ``works`` says that layers, or what is loaded beside the
+    model, lie here: such a device decides whether it fits."""
 
     device: Device
     parts: tuple[Part, ...]
@@ -60,6 +61,7 @@ class DevicePlan:
     free: Number[int]
     verdict: Verdict
     growth: tuple[Growth, ...] = ()
+    works: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,9 @@ class Settings:
 
     ``context`` is what the engine reserves after its own padding; ``requested_context`` what was
     asked for. ``gpu_layers`` counts the output layer, as -ngl does.
+
+    ``projector`` and ``draft`` are the paths of what is loaded beside the model; ``drafted`` is 0
+    where nothing drafts.
     """
 
     requested_context: int
@@ -167,6 +172,14 @@ class Settings:
     gpu_layers: int
     cpu_moe: int
     backend: str
+    projector: str | None = None
+    projector_on_gpu: bool = False
+    draft: str | None = None
+    draft_head: bool = False
+    draft_gpu_layers: int = 0
+    draft_cache_k: str | None = None
+    draft_cache_v: str | None = None
+    drafted: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,5 +194,4 @@ class Plan:
     memory: MemoryPlan
     speed: SpeedPlan
     verdict: Verdict
-    reason: str
     problems: tuple[Problem, ...] = ()

@@ -22,6 +22,5 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
         memory=made.memory,
         speed=speed(model, made.weights, made.table, made.placement, made.settings),
         verdict=made.memory.verdict,
-        reason=made.reason,
         problems=made.problems,
     )

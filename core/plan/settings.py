@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from core.machine.machine import Backend, DeviceKind, Machine
 from core.model.cache_size import padded_context
 from core.model.model import Model
@@ -12,6 +14,7 @@ from core.plan.plan import Settings
 from core.problems import Problem, Severity
 
 DEFAULT_CONTEXT = 16_384
+DRAFTED = 3  # tokens; llama.cpp b11434, --spec-draft-n-max
 
 
 def default_context(model: Model) -> int:
@@ -92,8 +95,30 @@ def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tupl
         gpu_layers=gpu_layers,
         cpu_moe=max(0, choice.cpu_moe) if gpus else 0,
         backend=backend,
+        **_beside(model, choice, bool(gpus)),
     )
     return settings, (*problems_of(model, choice, settings), *problems)
+
+
+def _beside(model: Model, choice: Choice, gpu: bool) -> dict[str, Any]:
+    """The settings of what is loaded beside the model."""
+    draft, head = choice.draft, choice.draft_head and model.shape.draft_layers > 0
+    made: dict[str, Any] = {}
+    if choice.projector is not None:
+        made["projector"] = str(choice.projector.file.header.path)
+        made["projector_on_gpu"] = choice.projector_on_gpu and gpu
+    if draft is None and not head:
+        return made
+    made["draft_cache_k"], made["draft_cache_v"] = choice.draft_cache_k, choice.draft_cache_v
+    made["drafted"] = DRAFTED if choice.drafted is None else max(1, choice.drafted)
+    if draft is None:
+        made["draft_head"] = True
+        return made
+    made["draft"] = str(draft.file.header.path)
+    layers, wanted = layer_count(draft), choice.draft_gpu_layers
+    if gpu:
+        made["draft_gpu_layers"] = layers if wanted == "all" else min(max(0, wanted), layers)
+    return made
 
 
 def _slots(choice: Choice) -> tuple[int, bool]:

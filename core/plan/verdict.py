@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from core.machine.machine import Backend, Device, DeviceKind
 from core.model.model import Model
-from core.plan.placement import Placement, place
 from core.plan.plan import DevicePlan, Part, PartKind, Plan, Verdict
 from core.provenance import Input, Number, Rank, Source, Unit
 from core.units import UnitSystem, format_bytes
@@ -56,32 +55,32 @@ def lacks_tensors(model: Model) -> bool:
     return bool(file.missing) or cut or any(p.code in _STRANGE for p in file.problems)
 
 
-def judge(
-    model: Model,
-    placement: Placement,
-    devices: Sequence[DevicePlan],
-    system: UnitSystem = UnitSystem.GIB,
-) -> tuple[Verdict, str]:
+def judge(devices: Sequence[DevicePlan]) -> Verdict:
     """The worst device decides. A host of unknown size counts only where layers lie on it."""
-    verdict, plans = _deciding(placement, devices)
+    return _deciding(devices)[0]
+
+
+def reason(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
+    """Why the verdict is what it is, in words."""
+    verdict, plans = _deciding(plan.memory.devices)
     if verdict is Verdict.DOES_NOT_FIT:
-        return verdict, "; ".join(_too_much(plan, system) for plan in plans)
+        return "; ".join(_too_much(device, system) for device in plans)
     if verdict is Verdict.UNKNOWN:
-        plan = plans[0]
-        if plan.total.value is None:
-            return Verdict.UNKNOWN, plan.total.note
-        if lacks_tensors(model):
-            return Verdict.UNKNOWN, "a part of the model is missing: every total is a lower bound"
-        return Verdict.UNKNOWN, f"the memory of {plan.device.name} is not known"
+        device = plans[0]
+        if device.total.value is None:
+            return device.total.note
+        if lacks_tensors(plan.model):
+            return "a part of the model is missing: every total is a lower bound"
+        return f"the memory of {device.device.name} is not known"
     if verdict is Verdict.TIGHT:
-        return verdict, "; ".join(f"only {_free(plan, system)}" for plan in plans)
-    return verdict, _free(min(plans, key=lambda plan: plan.free.value or 0), system)
+        return "; ".join(f"only {_free(device, system)}" for device in plans)
+    return _free(min(plans, key=lambda device: device.free.value or 0), system)
 
 
-def room(placement: Placement, devices: Sequence[DevicePlan]) -> Number[int]:
+def room(devices: Sequence[DevicePlan]) -> Number[int]:
     """Bytes that are free where least is, among the devices that decide. Negative is what is
     lacking, summed over the devices that lack; None where the verdict is unknown."""
-    verdict, plans = _deciding(placement, devices)
+    verdict, plans = _deciding(devices)
     if verdict is Verdict.DOES_NOT_FIT:
         lacks = [(plan.device.name, _over(plan)) for plan in plans]
         inputs = tuple(Input(name, -over, Unit.BYTES) for name, over in lacks)
@@ -94,27 +93,16 @@ def room(placement: Placement, devices: Sequence[DevicePlan]) -> Number[int]:
     return min(plans, key=lambda plan: plan.free.value or 0).free
 
 
-def _deciding(
-    placement: Placement, devices: Sequence[DevicePlan]
-) -> tuple[Verdict, list[DevicePlan]]:
-    """The verdict over all devices, and those that it rests on."""
-    working = {*placement.layers, placement.output}
-    judged = [
-        (number, plan)
-        for number, plan in enumerate(devices)
-        if number in working or (number == placement.host and plan.device.memory.known)
-    ]
+def _deciding(devices: Sequence[DevicePlan]) -> tuple[Verdict, list[DevicePlan]]:
+    """The verdict over all devices, the host last, and those that it rests on."""
+    working = [plan for plan in devices if plan.works]
+    host = devices[-1]
+    judged = working if host.works or not host.device.memory.known else [*working, host]
     for verdict in (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT):
-        found = [plan for _, plan in judged if plan.verdict is verdict]
+        found = [plan for plan in judged if plan.verdict is verdict]
         if found:
             return verdict, found
-    return Verdict.FITS, [plan for number, plan in judged if number in working]
-
-
-def reason(plan: Plan, system: UnitSystem) -> str:
-    """The plan's reason with its sizes in the reader's units."""
-    placement = place(plan.model, plan.machine, plan.settings)
-    return judge(plan.model, placement, plan.memory.devices, system)[1]
+    return Verdict.FITS, working
 
 
 def _free(plan: DevicePlan, system: UnitSystem) -> str:

@@ -113,7 +113,11 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
     for device in plan.memory.devices:
         lines += _device(device, system)
     lines += _per_token(plan, system)
-    lines.append(f"  {_WORDS[plan.verdict]}: {display(reason(plan, system))}")
+    refused = next((p for p in plan.problems if p.severity is Severity.ERROR), None)
+    if refused is None:
+        lines.append(f"  {_WORDS[plan.verdict]}: {display(reason(plan, system))}")
+    else:
+        lines.append(f"  refused: {display(refused.message)}")
     largest = largest_contexts(plan.model, plan.machine, plan.choice)
     if largest:
         lines.append(f"  largest context that fits: {'; '.join(_largest(n) for n in largest)}")

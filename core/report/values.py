@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from core.gguf.header import ModelFile
 from core.model.model import FormatShare, Model
 from core.plan.plan import DevicePlan, MemoryPlan, Part, Plan, SpeedPlan
+from core.plan.verdict import reason
 from core.problems import Problem, as_values
 from core.provenance import Number
 
@@ -129,7 +130,7 @@ def _memory(plan: Plan, empty: bool) -> Values:
         "total_bytes": value(memory.total),
         "devices": [] if empty else [_device(device) for device in memory.devices],
         "verdict": "unknown" if empty else plan.verdict.value,
-        "reason": None if empty else plan.reason,
+        "reason": None if empty else reason(plan),
     }
 
 

@@ -14,7 +14,7 @@ from core.gguf import open_file
 from core.machine import Machine, catalogue, combine, custom
 from core.model import model_from
 from core.model.model import Model
-from core.plan import largest_contexts, resolve
+from core.plan import largest_contexts, reason, resolve
 from core.plan.choice import Choice, Engine
 from core.plan.plan import Plan, Settings
 from core.problems import Problem, Severity
@@ -304,7 +304,7 @@ def test_the_text_says_file_formats_devices_verdict_and_ceiling(llama: Model) ->
         "Q6_K",
         "GeForce RTX 3090 (gpu)",
         "context 16,384, 4 slots (shared)",
-        f"fits: {plan.reason}",
+        f"fits: {reason(plan)}",
         "6,764,882,432 B",
         "by depth: 0 ",
     ):

@@ -172,7 +172,7 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
     per_k = round(rows * CACHE_BYTES[choice.cache_k])
     per_v = round(rows * CACHE_BYTES[choice.cache_v])
     cache = context * (per_k + per_v) if known else None
-    rule = "no rule covers this architecture" if not known else ""
+    rule = "" if known else f"What {model.architecture} keeps per token is not known."
     parts = (
         Part(PartKind.OTHERS, host.used),
         Part(PartKind.WEIGHTS, bytes_number(model.weights.bytes, formula="sum of all tensors")),
@@ -200,13 +200,7 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
         verdict = Verdict.FITS if free > capacity // 10 else Verdict.TIGHT
         if free < 0:
             verdict = Verdict.DOES_NOT_FIT
-    reason = {
-        Verdict.FITS: "More than a tenth stays free.",
-        Verdict.TIGHT: "Less than a tenth stays free.",
-        Verdict.DOES_NOT_FIT: f"{host.name} is too small.",
-        Verdict.UNKNOWN: f"What {model.architecture} keeps per token is not known.",
-    }[verdict]
-    placed = DevicePlan(host, parts, bytes_number(total), bytes_number(free), verdict)
+    placed = DevicePlan(host, parts, bytes_number(total, note=rule), bytes_number(free), verdict)
     others = tuple(
         DevicePlan(
             d,
@@ -214,6 +208,7 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
             d.used,
             bytes_number(None if d.memory.value is None else d.memory.value - (d.used.value or 0)),
             Verdict.UNKNOWN if d.memory.value is None else Verdict.FITS,
+            works=False,
         )
         for d in machine.devices[1:]
     )
@@ -283,5 +278,4 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
             curve=tuple(point(at) for at in depths),
         ),
         verdict=verdict,
-        reason=reason,
     )

@@ -53,6 +53,7 @@ class _Key:
     output: int
     pipelined: bool
     aligned: int
+    draft_head: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +64,27 @@ class _Walked:
     peaks: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
 
 
-_anatomies: WeakKeyDictionary[Model, Anatomy] = WeakKeyDictionary()
+_anatomies: WeakKeyDictionary[Model, dict[bool, Anatomy]] = WeakKeyDictionary()
 _programs: WeakKeyDictionary[Model, OrderedDict[_Key, _Walked]] = WeakKeyDictionary()
 
 
 def buffer_sizes(
-    model: Model, placement: Placement, settings: Settings, size: CacheSize
+    model: Model,
+    placement: Placement,
+    settings: Settings,
+    size: CacheSize,
+    *,
+    draft_head: bool = False,
 ) -> BufferSizes:
     """Bytes that the engine reserves for its graph on every device, and for its logits.
 
     Exact for graphs that are modelled operation by operation; the note says how far to trust it.
+    ``draft_head`` asks for the context of the file's draft blocks.
     """
-    anatomy = _anatomies.get(model)
+    known = _anatomies.setdefault(model, {})
+    anatomy = known.get(draft_head)
     if anatomy is None:
-        anatomy = _anatomies[model] = dissect(model)
+        anatomy = known[draft_head] = dissect(model, draft_head)
     cells, streams = anatomy.cells(size)
     shape = _shape(anatomy, settings, cells, streams)
     # The tape's device 0 is the host's memory pool; a unified machine has both in one memory.
@@ -84,13 +92,14 @@ def buffer_sizes(
     if not (placement.one_memory and settings.gpu_layers):
         gpus = [device for device in gpus if device != placement.host]
     number = {device: index + 1 for index, device in enumerate(gpus)}
-    owners = tuple(number.get(device, HOST) for device in placement.layers[: len(anatomy.layers)])
+    owners = tuple(number.get(placement.layers[layer.index], HOST) for layer in anatomy.layers)
     key = _Key(
         shape=shape,
         layers=owners,
         output=number.get(placement.output, HOST),
         pipelined=_is_pipelined(model, settings, gpus),
         aligned=alignment(settings.backend),
+        draft_head=draft_head,
     )
     by_device: list[int | None] = [0] * len(placement.devices)
     note = _ERROR
@@ -143,7 +152,7 @@ def _shape(anatomy: Anatomy, settings: Settings, cells: tuple[int, ...], streams
     rules = RULES[Engine(settings.engine)]
     tokens = min(settings.ubatch, settings.batch)
     whole = rules.whole_batch_logits or anatomy.has_encoder
-    wanted = settings.batch if whole else settings.slots
+    wanted = settings.batch if whole else settings.slots * (1 + settings.drafted)
     top = anatomy.integer("attention.indexer.top_k")
     return Shape(
         tokens=-(-tokens // settings.slots) * settings.slots,

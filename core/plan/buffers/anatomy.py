@@ -76,7 +76,8 @@ class Anatomy:
     """A whole model. ``globals`` are the shapes of tensors that belong to no layer; layers with
     equal ``kinds`` run the same operations, and beyond ENGINE_LAYERS there are none.
     ``group_cache`` says which cache the groups of the cache rule belong to, ``index_caches`` which
-    of them an indexer reads."""
+    of them an indexer reads. ``draft_head`` marks draft blocks, which read the model's last rows
+    beside the tokens."""
 
     architecture: str
     metadata: Mapping[str, Value]
@@ -88,6 +89,7 @@ class Anatomy:
     kinds: tuple[int, ...] = ()
     group_cache: tuple[int, ...] = ()
     index_caches: tuple[int, ...] = ()
+    draft_head: bool = False
 
     @property
     def has_encoder(self) -> bool:
@@ -142,34 +144,37 @@ def split_tensors(
 _BESIDE = ("index", "csa", "hca", "compressed")
 
 
-def dissect(model: Model) -> Anatomy:
-    """The anatomy of a model, from its file and its cache rule."""
+def dissect(model: Model, draft_head: bool = False) -> Anatomy:
+    """The anatomy of a model, from its file and its cache rule; of its draft blocks alone for
+    ``draft_head``."""
     by_layer, rest = split_tensors(model.file.tensors)
     shape = model.shape
+    groups = model.cache.draft_groups if draft_head else model.cache.groups
     caches: dict[tuple[object, ...], int] = {}
     group_cache: list[int] = []
-    for group in model.cache.groups:
+    for group in groups:
         key = _cache_key(group)
         group_cache.append(caches.setdefault(key, len(caches)))
     index_caches = tuple(
-        sorted(
-            {n for g, n in zip(model.cache.groups, group_cache, strict=True) if "index" in g.name}
-        )
+        sorted({n for g, n in zip(groups, group_cache, strict=True) if "index" in g.name})
     )
     main: dict[int, tuple[int, CacheGroup]] = {}
     beside: dict[int, int] = {}
-    for group, number in zip(model.cache.groups, group_cache, strict=True):
+    for group, number in zip(groups, group_cache, strict=True):
         for index in group.layers:
             if _beside(group):
                 beside[index] = number
             else:
                 main[index] = (number, group)
-    stateful = {index for state in model.cache.states for index in state.layers}
+    states = () if draft_head else model.cache.states
+    stateful = {index for state in states for index in state.layers}
     layers = []
     kinds: dict[tuple[object, ...], int] = {}
     numbers = []
     metadata = model.file.header.metadata
-    for index in range(shape.layers if shape.layers <= ENGINE_LAYERS else 0):
+    known = shape.layers if shape.layers <= ENGINE_LAYERS else 0
+    drafts = range(known, known + shape.draft_layers if known else 0)
+    for index in drafts if draft_head else range(known):
         found = main.get(index)
         own = found is not None
         if found is None and index not in stateful:
@@ -177,8 +182,8 @@ def dissect(model: Model) -> Anatomy:
         layer = LayerAnatomy(
             index=index,
             shapes=by_layer.get(index, {}),
-            heads=shape.heads[index] if index < len(shape.heads) else 0,
-            kv_heads=shape.kv_heads[index] if index < len(shape.kv_heads) else 0,
+            heads=_at(shape.heads, index, draft_head),
+            kv_heads=_at(shape.kv_heads, index, draft_head),
             head_k=found[1].k_head if found else _head(shape.key_length, shape, index),
             head_v=found[1].v_head if found else _head(shape.value_length, shape, index),
             cache=found[0] if found else None,
@@ -201,7 +206,15 @@ def dissect(model: Model) -> Anatomy:
         caches=len(caches),
         group_cache=tuple(group_cache),
         index_caches=index_caches,
+        draft_head=draft_head,
     )
+
+
+def _at(counts: tuple[int, ...], index: int, draft_head: bool) -> int:
+    """Heads of a layer; a draft block has as many as the last layer that has any."""
+    if index < len(counts):
+        return counts[index]
+    return next((count for count in reversed(counts) if count), 0) if draft_head else 0
 
 
 def _head(stated: int | None, shape: ModelShape, layer: int) -> int:

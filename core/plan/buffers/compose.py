@@ -83,6 +83,19 @@ class ModelGraph(Blocks):
         tape.run(x)
         return x
 
+    def join(self) -> Tensor:
+        """What a draft block reads: tokens and the model's last rows, each normed, side by side."""
+        tape, tokens, width = self.tape, self.shape.tokens, self.anatomy.embedding
+        tape.device = HOST
+        ids = self.tokens = tape.input(tape.fixed(I32 * tokens))
+        rows = tape.input(tape.fixed(F32 * width * tokens))
+        x = tape.weigh(tape.fixed(F32 * width * tokens), ids)
+        tape.run(x)
+        both = tape.op(self.f32(2 * width), self.norm(x), self.norm(rows))
+        x = tape.weigh(self.f32(width), both)
+        tape.run(x)
+        return x
+
     def attach_cache(self, number: int, layers: list[LayerAnatomy], *, k_only: bool) -> CacheInputs:
         tape, shape = self.tape, self.shape
         k_rows = tape.input(tape.fixed(I64 * shape.tokens))
@@ -123,7 +136,7 @@ class ModelGraph(Blocks):
     def whole(self, layers: list[tuple[LayerAnatomy, int]], output_device: int) -> Tape:
         """The graph over these layers, each on its device."""
         tape, shape, anatomy = self.tape, self.shape, self.anatomy
-        x = self.embed()
+        x = self.join() if anatomy.draft_head else self.embed()
         self.positions = tape.input(tape.fixed(I32 * shape.tokens * self.position_count()))
         if "position_embd.weight" in anatomy.globals:
             x = self.add(x, tape.weigh(self.f32(anatomy.embedding), self.positions))
@@ -152,13 +165,14 @@ class ModelGraph(Blocks):
             self.hyper = Hyper(self)
             tape.device = layers[0][1]
             x = self.hyper.spread(x)
+        late = self.arch in _LATE_CUT or anatomy.draft_head
         for position, (layer, device) in enumerate(layers):
             tape.device = device
             self.rows = shape.tokens
             if self.altup is not None:
                 x = self.altup.layer(layer, x, self.attention)
                 continue
-            last = position == len(layers) - 1 and self.arch not in _LATE_CUT
+            last = position == len(layers) - 1 and not late
             x = self.layer(layer, x, last)
             if self.per_layer is not None:
                 x = self.add(x, add_per_layer(self, layer, x, self.per_layer))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.plan.plan import DevicePlan, PartKind, Plan, Verdict
+from core.plan.verdict import reason as why
 from core.provenance import explain
 from core.units import UnitSystem, format_bytes
 from gui.panels.plan.device_block import Amount, DeviceBlock
@@ -132,7 +133,8 @@ def reason(plan: Plan, others: Sequence[DeviceSizes], units: UnitSystem) -> str:
         same = [size for size in others if size.plan.verdict is plan.verdict]
         words = "; ".join(f"{size.rest()} on {size.plan.device.name}" for size in same)
         return f"Also {words}" if words else ""
-    words = plan.reason[:1].upper() + plan.reason[1:]
+    words = why(plan, units)
+    words = words[:1].upper() + words[1:]
     cache, context = plan.model.cache, plan.settings.context
     if cache.low is None or cache.high is None:
         return words

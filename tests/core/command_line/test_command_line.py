@@ -21,6 +21,7 @@ from core.model import model_from
 from core.model.model import Model
 from core.provenance import Number, Rank, Source, Unit
 from resources import specimens
+from tests.support.gguf_files import U32, TensorSpec, Typed, write
 from tests.support.heads import heads
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -168,6 +169,14 @@ def test_every_option_is_resolved_and_told(run: Run) -> None:
         "gpu_layers": 20,
         "cpu_moe": 0,
         "backend": "vulkan",
+        "projector": None,
+        "projector_on_gpu": False,
+        "draft": None,
+        "draft_head": False,
+        "draft_gpu_layers": 0,
+        "draft_cache_k": None,
+        "draft_cache_v": None,
+        "drafted": 0,
     }
     apart = run("report", LLAMA, "--slots", "2", "--no-unified-cache", "--json").json
     assert apart["settings"]["unified_cache"] is False
@@ -451,3 +460,39 @@ def test_no_name_crashes_an_output_of_few_letters(tmp_path: Path, encoding: str)
         assert done.stderr == b""
         if form:
             assert json.loads(done.stdout.decode("ascii"))["file"]["paths"] == [str(path)]
+
+
+def test_a_projector_and_a_draft_are_parts_of_their_own(run: Run, tmp_path: Path) -> None:
+    """M33, M34: files loaded beside the model, in the JSON's own parts."""
+    mmproj = write(
+        tmp_path / "mmproj.gguf",
+        {"general.architecture": "clip", "clip.vision.projection_dim": Typed(U32, 4096)},
+        [TensorSpec("v.blk.0.ffn_up.weight", "F16", (1024, 1024))],
+    )
+    answer = run("report", LLAMA, "--json", "--projector", str(mmproj), "--draft", LLAMA).json
+    parts = {
+        part["part"]: part["bytes"]
+        for device in answer["memory"]["devices"]
+        for part in device["parts"]
+    }
+    assert parts["projector"] > 2 * 2**20
+    assert parts["draft"] > parts["weights"] / 2
+    assert answer["settings"]["projector"] == str(mmproj)
+    assert answer["settings"]["drafted"] == 3
+    assert [p["code"] for p in answer["problems"]] == ["specimen"]
+
+
+def test_a_projector_that_is_none_answers_with_its_problem(run: Run, tmp_path: Path) -> None:
+    page = tmp_path / "mmproj.gguf"
+    page.write_bytes(b"<!DOCTYPE html><title>Sign in</title>")
+    line = json.dumps({"file": LLAMA, "projector": str(page), "draft": str(page)})
+    requests = tmp_path / "requests.jsonl"
+    requests.write_text(f"{line}\n{json.dumps({'file': LLAMA})}\n", "utf-8")
+    first, second = run("report", "--requests", str(requests)).out.splitlines()
+    problems = json.loads(first)["problems"]
+    assert [p["code"] for p in problems] == ["specimen", "projector", "draft"]
+    assert all("web page" in p["message"] for p in problems[1:])
+    assert [p["code"] for p in json.loads(second)["problems"]] == ["specimen"]
+    words = run("report", LLAMA, "--projector", str(page)).out
+    assert "refused: mmproj.gguf" in words
+    assert "  fits" not in words and "does not fit" not in words

@@ -12,7 +12,7 @@ from core.machine import Backend, Device, Machine, catalogue, combine, custom
 from core.machine.machine import unknown_bytes
 from core.model import model_from
 from core.model.model import Model
-from core.plan import margin, resolve
+from core.plan import margin, reason, resolve
 from core.plan.choice import CACHE_TYPES, Choice, Engine, FlashAttention
 from core.plan.plan import DevicePlan, PartKind, Plan, Verdict
 from core.provenance import Number, Rank, Source, Unit
@@ -262,11 +262,11 @@ def test_less_free_than_the_margin_of_its_backend_is_tight(backend: Backend, wan
     assert free_of(wanted, backend).verdict is Verdict.FITS
     tight = free_of(wanted - 1, backend)
     assert tight.verdict is Verdict.TIGHT
-    assert tight.reason.startswith("only ")
+    assert reason(tight).startswith("only ")
     assert free_of(0, backend).verdict is Verdict.TIGHT
     over = free_of(-1, backend)
     assert over.verdict is Verdict.DOES_NOT_FIT
-    assert over.reason == "1 B too much on GPU"
+    assert reason(over) == "1 B too much on GPU"
 
 
 def test_one_memory_for_all_is_tight_below_a_twentieth_or_half_a_gib(llama: Model) -> None:
@@ -281,7 +281,7 @@ def test_what_is_too_much_is_said_in_words_with_the_device(llama: Model) -> None
     plan = plan_of(llama, card, context=131_072, cache_k="f32", cache_v="f32")
     assert plan.verdict is Verdict.DOES_NOT_FIT
     too_much = -(plan.memory.devices[0].free.value or 0)
-    assert plan.reason == f"{too_much / GIB:.1f} GiB too much on GeForce RTX 3090"
+    assert reason(plan) == f"{too_much / GIB:.1f} GiB too much on GeForce RTX 3090"
 
 
 def test_a_model_over_two_cards_is_judged_card_by_card() -> None:
@@ -302,7 +302,7 @@ def test_a_model_over_two_cards_is_judged_card_by_card() -> None:
     plan = plan_of(model, busy, context=32_768)
     verdicts = {d.device.name: d.verdict for d in plan.memory.devices[:2]}
     assert plan.verdict is max(verdicts.values(), key=list(Verdict).index)
-    assert "small" in plan.reason
+    assert "small" in reason(plan)
 
 
 def test_a_card_that_holds_nothing_of_the_model_has_no_say(llama: Model) -> None:
@@ -312,7 +312,7 @@ def test_a_card_that_holds_nothing_of_the_model_has_no_say(llama: Model) -> None
     full = used(tiny, 2 * 10**9)  # whatever others do there
     plan = plan_of(llama, full, backend="cpu")
     assert plan.verdict is plan.memory.devices[0].verdict is Verdict.FITS
-    assert plan.reason.endswith("free on Host")
+    assert reason(plan).endswith("free on Host")
 
 
 def unknown_model() -> Model:
@@ -330,7 +330,7 @@ def unknown_model() -> Model:
 def test_a_cache_of_unknown_kind_is_unknown_and_never_does_not_fit() -> None:
     plan = plan_of(unknown_model(), custom(24 * GIB, 936e9))
     assert plan.verdict is Verdict.UNKNOWN
-    assert plan.reason
+    assert reason(plan)
     assert plan.memory.cache.value is None
     assert plan.memory.total.value is None
     assert plan.memory.devices[0].free.value is None
@@ -341,7 +341,7 @@ def test_a_cache_of_unknown_kind_is_unknown_and_never_does_not_fit() -> None:
 def test_weights_alone_that_are_too_large_do_not_fit_whatever_the_cache() -> None:
     plan = plan_of(unknown_model(), custom(16 * MIB, 936e9, gpu=False))
     assert plan.verdict is Verdict.DOES_NOT_FIT
-    assert plan.reason.startswith("at least ")
+    assert reason(plan).startswith("at least ")
 
 
 def test_a_card_of_unknown_size_leaves_the_verdict_open(llama: Model) -> None:
@@ -349,7 +349,7 @@ def test_a_card_of_unknown_size_leaves_the_verdict_open(llama: Model) -> None:
     gpu: Device = replace(card.devices[0], memory=unknown_bytes("driver", "It does not say."))
     plan = plan_of(llama, replace(card, devices=(gpu, card.devices[1])))
     assert plan.verdict is Verdict.UNKNOWN
-    assert "not known" in plan.reason
+    assert "not known" in reason(plan)
     assert plan.memory.total.known
 
 

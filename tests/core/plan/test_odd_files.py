@@ -14,7 +14,7 @@ from core.gguf.header import Tensor, Value
 from core.machine import custom
 from core.model import model_from
 from core.model.model import Model
-from core.plan import resolve
+from core.plan import reason, resolve
 from core.plan.choice import CACHE_TYPES, Choice
 from core.plan.plan import PartKind, Plan, Verdict
 from tests.support.gguf_files import Plain, TensorSpec, header_bytes, u32, write
@@ -189,7 +189,7 @@ def test_a_model_that_lacks_a_shard_or_the_end_of_its_header_never_fits(tmp_path
             assert plan.verdict is Verdict.UNKNOWN
             assert {device.verdict for device in plan.memory.devices} == {Verdict.UNKNOWN}
             if part is shard:
-                assert "part of the model is missing" in plan.reason
+                assert "part of the model is missing" in reason(plan)
     small = custom(1, gpu=False)
     plan = resolve(model_from(open_file(shard)), small, Choice())
     assert plan.verdict is Verdict.DOES_NOT_FIT
@@ -243,4 +243,4 @@ def test_a_set_with_a_shard_of_another_model_or_too_few_tensors_never_fits(tmp_p
             assert not file.missing
             plan = resolve(model_from(file), MACHINES[0], Choice())
             assert plan.verdict is Verdict.UNKNOWN
-            assert "lower bound" in plan.reason
+            assert "lower bound" in reason(plan)

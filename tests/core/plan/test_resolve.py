@@ -14,7 +14,7 @@ from core.gguf import open_file
 from core.machine import Backend, Machine, combine, custom
 from core.model import RECIPES, model_from, requantize
 from core.model.model import Model, Weights
-from core.plan import resolve
+from core.plan import reason, resolve
 from core.plan.choice import CACHE_TYPES, Choice, Engine, FlashAttention
 from core.plan.plan import MemoryPlan, PartKind, Plan, Verdict
 from core.provenance import Number
@@ -83,7 +83,7 @@ def check_sums(plan: Plan) -> None:
     assert budget.compute.value == values(parts, PartKind.COMPUTE)
     assert budget.output.value == values(parts, PartKind.OUTPUT)
     assert plan.verdict is budget.verdict
-    assert plan.reason
+    assert reason(plan)
 
 
 @thorough
@@ -98,10 +98,10 @@ def test_parts_add_up_and_equal_questions_have_equal_plans(
     fresh = resolve(model_from(model.file), machine, choice)  # nothing kept from earlier plans
     assert fresh.memory == plan.memory
     assert fresh.speed == plan.speed
-    assert (fresh.settings, fresh.verdict, fresh.reason) == (
+    assert (fresh.settings, fresh.verdict, reason(fresh)) == (
         plan.settings,
         plan.verdict,
-        plan.reason,
+        reason(plan),
     )
 
 
