@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import tempfile
 from contextlib import suppress
@@ -29,20 +28,6 @@ ThemeName: TypeAlias = Literal["system", "light", "dark"]
 
 
 @dataclass(frozen=True, slots=True)
-class StoredBandwidth:
-    """A memory bandwidth that was measured here.
-
-    ``value`` in bytes per second, ``date`` ISO, ``note`` what speaks against it, if anything.
-    ``memory`` is the size of the RAM in bytes; with other RAM it no longer counts.
-    """
-
-    memory: int
-    value: float
-    date: str
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
 class Settings:
     """Everything remembered. ``geometry`` and ``splitter`` are Qt's own bytes in base64.
 
@@ -56,7 +41,6 @@ class Settings:
     last_folder: str = ""
     geometry: str = ""
     splitter: str = ""
-    bandwidth: StoredBandwidth | None = None
     engine_folder: str = ""
 
     def with_recent(self, path: str) -> Settings:
@@ -155,21 +139,7 @@ def _from_json(stored: dict[str, Any]) -> Settings:
         last_folder=_text(stored.get("last_folder")),
         geometry=_text(stored.get("geometry")),
         splitter=_text(stored.get("splitter")),
-        bandwidth=_bandwidth(stored.get("bandwidth")),
         engine_folder=_text(stored.get("engine_folder")),
-    )
-
-
-def _bandwidth(stored: object) -> StoredBandwidth | None:
-    if not isinstance(stored, dict):
-        return None
-    memory, value = stored.get("memory"), stored.get("value")
-    if not isinstance(memory, int) or not isinstance(value, int | float):
-        return None
-    if not (memory > 0 and 0 < value < math.inf):
-        return None
-    return StoredBandwidth(
-        memory, float(value), _text(stored.get("date")), _text(stored.get("note"))
     )
 
 

@@ -17,11 +17,11 @@ from core.machine import (
     catalogue,
     custom,
     detect,
+    facts,
     machine_from,
     measure_bandwidth,
     measurement_as_dict,
     own,
-    with_host_bandwidth,
     with_ram,
 )
 from core.machine.machine import nothing_used, unknown_bandwidth, unknown_bytes
@@ -86,8 +86,8 @@ def _from_report(path: str) -> Machine:
 
 @cache
 def this_computer() -> Machine:
-    """What this computer has, looked up once."""
-    return detect()
+    """What this computer has, looked up once, with what was measured on it."""
+    return facts.applied(detect(), facts.load())
 
 
 @cache
@@ -151,16 +151,20 @@ def _replaced(machine: Machine, chosen: tuple[int, ...], **figures: object) -> M
 
 
 def show_machine(measure: bool) -> tuple[str, Values]:
-    """This computer in words and as plain values; ``measure`` times its memory first."""
+    """This computer in words and as plain values; ``measure`` times its memory first, and keeps
+    what it found for later plans, in the window too."""
     machine = detect(wake=measure)
+    rates = facts.load()
     values: Values = {}
     words = []
     if measure:
         measurement = measure_bandwidth()
-        machine = with_host_bandwidth(machine, measurement.bandwidth)
+        rates = facts.remembered(rates, machine, facts.RAM, measurement.bandwidth)
+        words = _kept(rates)
         values["measurement"] = measurement_as_dict(measurement)
-        words = ["memory read by the processor:", *_indented(explain(measurement.bandwidth))]
+        words += ["memory read by the processor:", *_indented(explain(measurement.bandwidth))]
         words += [f"  in doubt: {reason}" for reason in measurement.reasons]
+    machine = facts.applied(machine, rates)
     lines = [display(machine.name)]
     for device in machine.devices:
         lines.append(f"{display(device.name)} ({device.kind.value}, {device.backend.value})")
@@ -181,6 +185,15 @@ def show_machine(measure: bool) -> tuple[str, Values]:
     lines += words
     lines += [problem_line(problem) for problem in machine.problems]
     return "\n".join(lines) + "\n", as_dict(machine) | values
+
+
+def _kept(rates: tuple[facts.MeasuredRate, ...]) -> list[str]:
+    """Keep what was measured; a sentence where that fails."""
+    try:
+        facts.save(rates)
+    except OSError as error:
+        return [f"What was measured could not be kept: {error.strerror or error}."]
+    return []
 
 
 def _indented(text: str) -> list[str]:

@@ -1,10 +1,10 @@
 """Computers: this one, one that can be bought, or one typed by hand.
 
 Import from here; ``catalogue`` is a module: catalogue.search(words), catalogue.machine(id),
-and so is ``own``, the machines that the user keeps.
+and so are ``own``, the machines that the user keeps, and ``facts``, what was measured here.
 """
 
-from core.machine import catalogue, own, places
+from core.machine import catalogue, facts, own, places
 from core.machine.assemble import combine, custom, with_host_bandwidth, with_ram
 from core.machine.bandwidth import BandwidthMeasurement, measure_bandwidth
 from core.machine.detect import detect, disk_of
@@ -29,6 +29,7 @@ __all__ = [
     "custom",
     "detect",
     "disk_of",
+    "facts",
     "machine_from",
     "measure_bandwidth",
     "measurement_as_dict",

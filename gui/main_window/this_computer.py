@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+import logging
+from pathlib import Path
+
 from PySide6.QtCore import QObject, Signal
 
-from core.machine import BandwidthMeasurement, Machine, with_host_bandwidth
-from core.provenance import Number, Rank, Source, Unit, format_value
+from core.machine import BandwidthMeasurement, Machine, facts
+from core.provenance import format_value
 from gui.document import Document
-from gui.settings import StoredBandwidth
 from gui.workers import computer
 from gui.workers.runner import Runner
-
-_ORIGIN = "memory read by this program"
 
 
 class ThisComputer(QObject):
     """Looks at this computer and measures it, off the GUI thread.
 
-    ``stored`` is what an earlier measurement found; it counts while the same RAM is there.
+    What earlier measurements found is kept in the file ``facts_path``, which the command line reads
+    as well; it counts while the same RAM is there.
     """
 
     said = Signal(str)  # a sentence for the status bar; "" when it is over
-    measured = Signal(StoredBandwidth)
 
-    def __init__(
-        self, document: Document, stored: StoredBandwidth | None, parent: QObject | None = None
-    ) -> None:
+    def __init__(self, document: Document, facts_path: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._document = document
-        self._stored = stored
+        self._path = facts_path
         self._detected: Machine | None = None
         self.detector = Runner("detect", self)
         self.meter = Runner("bandwidth", self)
@@ -49,7 +47,7 @@ class ThisComputer(QObject):
     def _found(self, machine: Machine) -> None:
         self._detected = machine
         self.said.emit("")
-        self._publish()
+        self._publish(facts.load(self._path))
 
     def _timed(self, measurement: BandwidthMeasurement) -> None:
         found = measurement.bandwidth
@@ -58,21 +56,13 @@ class ThisComputer(QObject):
         machine = self._detected
         if found.value is None or machine is None:
             return
-        self._stored = StoredBandwidth(_memory(machine), found.value, found.source.date, found.note)
-        self.measured.emit(self._stored)
-        self._publish()
+        rates = facts.remembered(facts.load(self._path), machine, facts.RAM, found)
+        try:
+            facts.save(rates, self._path)
+        except OSError as error:
+            logging.warning("what was measured could not be kept: %s", error)
+        self._publish(rates)
 
-    def _publish(self) -> None:
-        machine, stored = self._detected, self._stored
-        if machine is None:
-            return
-        if stored is not None and stored.memory == _memory(machine):
-            source = Source(Rank.MEASURED, _ORIGIN, stored.date)
-            number = Number(stored.value, Unit.BYTES_PER_SECOND, source, note=stored.note)
-            machine = with_host_bandwidth(machine, number)
-        self._document.set_this_computer(machine)
-
-
-def _memory(machine: Machine) -> int:
-    """What tells this computer from another one with the same settings: the size of its RAM."""
-    return machine.devices[-1].memory.value or 0
+    def _publish(self, rates: tuple[facts.MeasuredRate, ...]) -> None:
+        if self._detected is not None:
+            self._document.set_this_computer(facts.applied(self._detected, rates))

@@ -68,7 +68,7 @@ class MainWindow(QMainWindow):
         self._missing: frozenset[Path] = frozenset()
         self._failures: tuple[Problem, ...] = ()
         self.opener = Runner("open", self)
-        self.computer = ThisComputer(document, self.settings.bandwidth, self)
+        self.computer = ThisComputer(document, settings_path.with_name("facts.json"), self)
         history = settings_path.with_name("checks.jsonl")
         self.engine_check = EngineCheck(document, history, self.settings.engine_folder, self)
         self._looker = Runner("recent files", self)
@@ -216,10 +216,6 @@ class MainWindow(QMainWindow):
         self.page.plan.set_measuring(measuring)
         self.welcome.computer.set_measuring(measuring)
         self.commands.measure.setEnabled(not measuring)
-
-    def _keep_bandwidth(self, measured: settings_file.StoredBandwidth) -> None:
-        self.settings = replace(self.settings, bandwidth=measured)
-        self._save()
 
     def _keep_engine_folder(self, folder: str) -> None:
         self.settings = replace(self.settings, engine_folder=folder)
@@ -380,7 +376,6 @@ class MainWindow(QMainWindow):
         self.computer.said.connect(self._say)
         self.computer.meter.started.connect(lambda: self._show_measuring(True))
         self.computer.meter.ended.connect(lambda: self._show_measuring(False))
-        self.computer.measured.connect(self._keep_bandwidth)
         self.engine_check.folder_chosen.connect(self._keep_engine_folder)
         self._looker.finished.connect(self._show_missing)
         self.file_watch.differs.connect(self._show_problems)

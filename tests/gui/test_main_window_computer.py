@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from pytestqt.qtbot import QtBot
 
-from core.machine import BandwidthMeasurement, DeviceKind, Machine
+from core.machine import BandwidthMeasurement, DeviceKind, Machine, facts
 from core.provenance import Number, Rank, Source, Unit
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.main_window.this_computer import ThisComputer
-from gui.settings import StoredBandwidth
 from gui.theme import Theme
 from gui.workers import computer
 from tests.support import plans
@@ -42,9 +41,18 @@ def found(monkeypatch: pytest.MonkeyPatch) -> list[Machine]:
     return machines
 
 
-def make(document: Document, stored: StoredBandwidth | None = None) -> ThisComputer:
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "config" / "facts.json"
+
+
+def make(document: Document, path: Path, ram: int = 0, *, chosen: bool = True) -> ThisComputer:
+    """``ram`` is that of the computer on which 41.5 GB/s were measured; 0 for no measurement."""
+    if ram:
+        rate = facts.MeasuredRate(facts.RAM, 41.5e9, "2026-01-02", ram, "timed", chosen=chosen)
+        facts.save([rate], path)
     # The document keeps it alive, and ends it.
-    return ThisComputer(document, stored, document)
+    return ThisComputer(document, path, document)
 
 
 def detect(qtbot: QtBot, this: ThisComputer) -> None:
@@ -62,23 +70,25 @@ def bandwidth(document: Document) -> Number[float]:
 
 
 def test_what_is_found_becomes_the_machine_of_the_plan(
-    qtbot: QtBot, document: Document, found: list[Machine]
+    qtbot: QtBot, document: Document, path: Path, found: list[Machine]
 ) -> None:
     document.set_model(plans.model())
-    detect(qtbot, make(document))
+    detect(qtbot, make(document, path))
     assert document.machine is HERE
     assert document.plan is not None
     assert document.plan.machine is HERE
 
 
 def test_a_measured_bandwidth_is_used_at_once_and_kept(
-    qtbot: QtBot, document: Document, found: list[Machine], monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    document: Document,
+    path: Path,
+    found: list[Machine],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(computer, "measuring", lambda handle: measurement(41.5e9, "Busy."))
-    this = make(document)
-    kept: list[StoredBandwidth] = []
+    this = make(document, path)
     said: list[str] = []
-    this.measured.connect(kept.append)
     this.said.connect(said.append)
     detect(qtbot, this)
     measure(qtbot, this)
@@ -86,32 +96,60 @@ def test_a_measured_bandwidth_is_used_at_once_and_kept(
     assert (number.value, number.source.rank) == (41.5e9, Rank.MEASURED)
     assert number.source.date == "2026-01-02"
     assert number.note == "Busy."
-    assert kept == [StoredBandwidth(RAM, 41.5e9, "2026-01-02", "Busy.")]
+    (kept,) = facts.load(path)
+    assert (kept.device, kept.ram, kept.value) == (facts.RAM, RAM, 41.5e9)
+    assert (kept.date, kept.note) == ("2026-01-02", "Busy.")
     assert said[-1] == "Memory bandwidth: 41.5 GB/s. Busy."
 
 
 def test_a_kept_bandwidth_counts_at_the_next_start_and_after_looking_again(
-    qtbot: QtBot, document: Document, found: list[Machine]
+    qtbot: QtBot, document: Document, path: Path, found: list[Machine]
 ) -> None:
-    this = make(document, StoredBandwidth(RAM, 41.5e9, "2026-01-02", ""))
+    this = make(document, path, RAM)
     for _ in range(2):
         detect(qtbot, this)
         assert bandwidth(document).value == 41.5e9
 
 
 def test_a_kept_bandwidth_does_not_count_for_other_memory(
-    qtbot: QtBot, document: Document, found: list[Machine]
+    qtbot: QtBot, document: Document, path: Path, found: list[Machine]
 ) -> None:
-    detect(qtbot, make(document, StoredBandwidth(2 * RAM, 41.5e9, "2026-01-02", "")))
+    detect(qtbot, make(document, path, 2 * RAM))
     assert bandwidth(document).value is None
 
 
+def test_a_kept_bandwidth_that_the_user_does_not_want_stays_out(
+    qtbot: QtBot, document: Document, path: Path, found: list[Machine]
+) -> None:
+    detect(qtbot, make(document, path, RAM, chosen=False))
+    assert bandwidth(document).value is None
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_memory(
+    qtbot: QtBot,
+    document: Document,
+    path: Path,
+    found: list[Machine],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(computer, "measuring", lambda handle: measurement(41.5e9))
+    path.parent.write_text("a file where the folder should be")
+    this = make(document, path)
+    detect(qtbot, this)
+    measure(qtbot, this)
+    assert bandwidth(document).value == 41.5e9
+
+
 def test_a_measurement_that_found_nothing_changes_nothing_and_says_why(
-    qtbot: QtBot, document: Document, found: list[Machine], monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    document: Document,
+    path: Path,
+    found: list[Machine],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     nothing = measurement(None, "There is too little free memory for it.")
     monkeypatch.setattr(computer, "measuring", lambda handle: nothing)
-    this = make(document)
+    this = make(document, path)
     said: list[str] = []
     this.said.connect(said.append)
     detect(qtbot, this)
@@ -121,7 +159,11 @@ def test_a_measurement_that_found_nothing_changes_nothing_and_says_why(
 
 
 def test_asking_twice_measures_once(
-    qtbot: QtBot, document: Document, found: list[Machine], monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    document: Document,
+    path: Path,
+    found: list[Machine],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[int] = []
     go = threading.Event()
@@ -132,7 +174,7 @@ def test_asking_twice_measures_once(
         return measurement(1e9)
 
     monkeypatch.setattr(computer, "measuring", slow)
-    this = make(document)
+    this = make(document, path)
     this.measure()
     this.measure()
     with qtbot.waitSignal(this.meter.ended, timeout=5000):
@@ -141,14 +183,15 @@ def test_asking_twice_measures_once(
 
 
 def test_on_one_memory_for_all_the_gpu_keeps_its_own_figure(
-    qtbot: QtBot, document: Document, found: list[Machine]
+    qtbot: QtBot, document: Document, path: Path, found: list[Machine]
 ) -> None:
-    unified = replace(HERE, devices=(replace(HERE.devices[0], kind=DeviceKind.GPU, unified=True),))
+    one = plans.device("Strix Halo", kind=DeviceKind.GPU, memory=RAM, bandwidth=256e9)
+    unified = replace(HERE, devices=(replace(one, unified=True),))
     found.append(unified)
-    this = make(document, StoredBandwidth(RAM, 41.5e9, "2026-01-02", ""))
+    this = make(document, path, RAM)
     for _ in range(2):
         detect(qtbot, this)
-        assert bandwidth(document).value is None
+        assert bandwidth(document).value == 256e9
         assert len(document.machine.problems) == 1
 
 

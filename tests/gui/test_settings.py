@@ -10,7 +10,7 @@ import pytest
 
 from core.units import UnitSystem
 from gui import settings
-from gui.settings import Settings, StoredBandwidth
+from gui.settings import Settings
 
 FULL = Settings(
     units=UnitSystem.GB,
@@ -19,7 +19,6 @@ FULL = Settings(
     last_folder="/models",
     geometry="AdnQywADAAA=",
     splitter="AAAA/w==",
-    bandwidth=StoredBandwidth(2**36, 41.5e9, "2026-01-02", "The runs differ by 20 %."),
 )
 
 
@@ -90,7 +89,6 @@ def test_a_value_of_the_wrong_type_costs_only_itself(path: Path) -> None:
         "recent_files": ["/a.gguf", 5, None],
         "last_folder": ["x"],
         "geometry": "AAAA",
-        "bandwidth": {"memory": 2**36, "value": "fast"},
         "something new": 1,
     }
     path.write_text(json.dumps(stored))
