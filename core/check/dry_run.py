@@ -8,6 +8,7 @@ runs the command ends it there.
 from __future__ import annotations
 
 from core.plan.choice import Engine
+from core.plan.commands.llama import every_option
 from core.plan.engines import RULES
 from core.plan.plan import Plan
 
@@ -32,20 +33,8 @@ def arguments(plan: Plan, program: str, port: int) -> tuple[str, ...]:
     ``port`` is for llama-server, on the loopback interface only. llama-fit-params has no option
     for a unified cache.
     """
-    s = plan.settings
-    per_request = RULES[Engine(s.engine)].per_request
-    # One per request is asked for as all of them together.
-    context = s.context if per_request else s.requested_context
-    flash = "on" if s.flash_attention else "off"
-    words = ["-m", str(plan.model.file.header.path), "-c", str(context)]
-    words += ["-b", str(s.batch), "-ub", str(s.ubatch), "-np", str(s.slots)]
-    words += ["-ctk", s.cache_k, "-ctv", s.cache_v, "-fa", flash, "-ngl", str(s.gpu_layers)]
-    if s.cpu_moe:
-        words += ["-ncmoe", str(s.cpu_moe)]
-    if s.swa_full:
-        words += ["--swa-full"]
+    words = every_option(plan, unified=program == SERVER)
     if program == SERVER:
-        words += ["-kvu" if s.unified_cache else "-no-kvu"]
         words += ["--host", "127.0.0.1", "--port", str(port)]
     if program == FIT:
         return (*words, "-fit", "off", "-fitp", "on")

@@ -1,0 +1,195 @@
+"""What reading a pasted text has found so far, and how a value is taken or declined."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.gguf.text import excerpt
+from core.machine.machine import Backend
+from core.plan.choice import CACHE_TYPES, Engine, FlashAttention
+from core.plan.plan import Plan
+from core.plan.settings import layer_count, used_gpus
+
+THREADS = "the plan takes the bandwidth of all cores"
+# Beyond these no plan goes: the controls end there.
+MOST_TOKENS = 2**24
+MOST_SLOTS = 256
+_WORD = 80  # characters of a pasted word that a sentence shows
+_NUMBER = re.compile(r"[+-]?\d{1,12}")
+_ON = frozenset(("on", "1", "true", "enabled", "yes"))
+_OFF = frozenset(("off", "0", "false", "disabled", "no"))
+_DEVICES = {
+    "cuda": Backend.CUDA,
+    "rocm": Backend.ROCM,
+    "vulkan": Backend.VULKAN,
+    "sycl": Backend.SYCL,
+    "mtl": Backend.METAL,
+    "metal": Backend.METAL,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A piece of the text that was not taken over, and why."""
+
+    text: str
+    why: str
+
+    @property
+    def sentence(self) -> str:
+        """ "-ot exps=CPU: a plan lays out whole layers and experts, not single tensors"."""
+        return f"{self.text}: {self.why}"
+
+
+@dataclass(slots=True)
+class Found:
+    """Collects fields of a `Choice`. ``whole`` is set where the text is a command: what it does not
+    say is then the engine's default."""
+
+    plan: Plan
+    engine: Engine | None = None
+    whole: bool = False
+    changes: dict[str, Any] = field(default_factory=dict)
+    no_matter: list[str] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def decline(self, text: str, why: str) -> None:
+        """List a piece that was not taken over."""
+        self.unread.append(Unread(excerpt(text, _WORD), why))
+
+    def pass_over(self, text: str) -> None:
+        """List a piece that changes neither memory nor speed."""
+        shown = excerpt(text, _WORD)
+        if shown not in self.no_matter:
+            self.no_matter.append(shown)
+
+    def number(self, text: str, value: str, low: int, high: int) -> int | None:
+        """A whole number in a range; what is none is declined."""
+        if not _NUMBER.fullmatch(value.strip()):
+            self.decline(text, f"“{excerpt(value, 30)}” is no whole number")
+            return None
+        number = int(value)
+        if not low <= number <= high:
+            self.decline(text, f"only {low:,} to {high:,} is planned")
+            return None
+        return number
+
+    def context(self, text: str, value: str) -> None:
+        """Tokens; 0 is what the model was trained for."""
+        number = self.number(text, value, 0, MOST_TOKENS)
+        if number is not None:
+            self.changes["context"] = number or self.plan.model.shape.context_length
+            self.changes["depth"] = None
+
+    def batch(self, name: str, text: str, value: str) -> None:
+        """``batch`` or ``ubatch``."""
+        number = self.number(text, value, 1, MOST_TOKENS)
+        if number is not None:
+            self.changes[name] = number
+
+    def slots(self, text: str, value: str) -> None:
+        """Requests at a time; -1 leaves the number to the engine."""
+        if value.strip() == "-1":
+            self.changes["slots"] = None
+            return
+        number = self.number(text, value, 1, MOST_SLOTS)
+        if number is not None:
+            self.changes["slots"] = number
+
+    def cache_type(self, name: str, text: str, value: str) -> None:
+        """``cache_k`` or ``cache_v``."""
+        kind = value.strip().lower()
+        if kind in CACHE_TYPES:
+            self.changes[name] = kind
+        else:
+            self.decline(text, f"no cache type of llama.cpp; it has {', '.join(CACHE_TYPES)}")
+
+    def flash(self, text: str, value: str) -> None:
+        """on, off or auto, in all the words that engines have for them."""
+        word = value.strip().lower()
+        if word in ("auto", "-1"):
+            self.changes["flash_attention"] = FlashAttention.AUTO
+        elif (switch := switched(word)) is None:
+            self.decline(text, "it is on, off or auto")
+        else:
+            self.changes["flash_attention"] = FlashAttention.ON if switch else FlashAttention.OFF
+
+    def layers(self, text: str, value: str) -> None:
+        """Layers on the GPU; all of them where it is that many or left to the engine."""
+        word = value.strip().lower()
+        if word in ("all", "auto", "max"):
+            self.changes["gpu_layers"] = "all"
+            return
+        number = self.number(text, value, -2, 10**9)
+        if number is not None:
+            every = number < 0 or number >= layer_count(self.plan.model)
+            self.changes["gpu_layers"] = "all" if every else number
+
+    def experts(self, text: str, value: str) -> None:
+        """Layers whose experts stay in RAM."""
+        number = self.number(text, value, 0, 10**9)
+        if number is not None:
+            self.changes["cpu_moe"] = min(number, self.plan.model.shape.layers)
+
+    def devices(self, text: str, value: str) -> None:
+        """The devices that llama.cpp may use, as it names them."""
+        names = [name.strip().lower() for name in re.split(r"[,/]", value) if name.strip()]
+        if names in (["none"], ["cpu"]):
+            self.backend(Backend.CPU)
+            return
+        if names in (["auto"], ["all"]):
+            return
+        kinds = {_DEVICES.get(re.sub(r"\d+$", "", name)) for name in names}
+        if len(kinds) != 1 or None in kinds:
+            self.decline(text, "no devices of one kind that llama.cpp names, such as CUDA0")
+            return
+        (kind,) = kinds
+        assert kind is not None
+        have = used_gpus(self.plan.machine, kind)
+        if len(names) != len(have) and have:
+            self.decline(text, f"every GPU of the machine is planned, which are {len(have)}")
+        self.backend(kind)
+
+    def backend(self, kind: Backend) -> None:
+        """None where it is what the machine has anyway."""
+        own = used_gpus(self.plan.machine, None)
+        usual = self.plan.machine.devices[own[0]].backend if own else Backend.CPU
+        self.changes["backend"] = None if kind is usual else kind.value
+
+
+def switched(word: str) -> bool | None:
+    """True for on, False for off, in the words of llama.cpp; None for neither."""
+    return True if word.lower() in _ON else False if word.lower() in _OFF else None
+
+
+def pairs(words: Sequence[str], switches: frozenset[str]) -> list[tuple[str, str | None, str]]:
+    """Options with what follows them, "--name=value" apart; words of no option by themselves."""
+    made: list[tuple[str, str | None, str]] = []
+    place = 0
+    while place < len(words):
+        word = words[place]
+        place += 1
+        name, equals, value = word.partition("=")
+        if not word.startswith("-"):
+            made.append((word, None, word))
+        elif equals:
+            made.append((name, value, word))
+        elif word in switches or place == len(words) or words[place].startswith("--"):
+            made.append((word, None, word))
+        else:
+            made.append((word, words[place], f"{word} {words[place]}"))
+            place += 1
+    return made
+
+
+def bare(value: str) -> str:
+    """A value without the quotes around it."""
+    value = value.strip()
+    for mark in ('"""', '"', "'"):
+        if value.startswith(mark) and value.endswith(mark) and len(value) >= 2 * len(mark):
+            return value[len(mark) : -len(mark)]
+    return value.rstrip("\"'")

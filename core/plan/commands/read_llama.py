@@ -1,0 +1,174 @@
+"""The options of llama.cpp's programs, word by word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+
+from core.gguf.text import excerpt
+from core.model import RECIPES
+from core.plan.commands import flags
+from core.plan.commands.flags import Flag, Meaning
+from core.plan.commands.found import Found, switched
+from core.plan.commands.write import requantized
+
+# What only ik_llama.cpp has: latent attention, fused experts, repacking at run time.
+_IK = frozenset(("-mla", "-amb", "-fmoe", "-rtr", "-ser", "-fmoe", "-ger", "-khad", "-no-fmoe"))
+_LISTS = re.compile(r"[,+*]|(?<=\d)-(?=\d)")
+_VALUE_OF_SWITCH = frozenset(("on", "off", "auto", "1", "0", "-1", "true", "false", "enabled"))
+
+
+def knows(words: Sequence[str]) -> bool:
+    """Whether any word is an option of llama.cpp."""
+    return any(flags.of(word.partition("=")[0], flags.LLAMA) for word in words)
+
+
+def is_ik(words: Sequence[str]) -> bool:
+    """Whether any word is an option that only ik_llama.cpp has."""
+    return not _IK.isdisjoint(words)
+
+
+def options(words: Sequence[str], found: Found, *, bench: bool) -> None:
+    """Take over what these words say, the last of several alike."""
+    known = flags.BENCH if bench else flags.LLAMA
+    tests: dict[Meaning, int] = {}
+    place = 0
+    while place < len(words):
+        word = words[place]
+        place += 1
+        name, joined, value = word.partition("=")
+        flag = flags.of(word, known)
+        if flag is not None:
+            joined = ""
+        elif joined and word.startswith("-"):
+            flag = flags.of(name, known)
+        if flag is None:
+            place += _unknown(word, words[place:], found)
+            continue
+        given = [value] if joined else list(words[place : place + flag.values])
+        if flag.meaning is Meaning.FLASH and not joined:
+            given = given if given and given[0].lower() in _VALUE_OF_SWITCH else []
+            place += len(given)
+            given = given or ["on"]  # a switch, before it had a value
+        elif not joined:
+            place += len(given)
+        text = f"{word}" if joined else " ".join([word, *given])
+        if len(given) < flag.values:
+            found.decline(text, "its value is missing")
+        elif flag.meaning is not None:
+            _take(flag, text, given[0] if given else "", found, tests)
+        elif flag.why:
+            found.decline(text, flag.why)
+        else:
+            found.pass_over(text)
+    if bench:
+        _test(tests, found)
+
+
+def variable(name: str, value: str, found: Found) -> bool:
+    """A variable of llama.cpp's; what is set already, by an option, stays. False for another."""
+    option = flags.ENVIRONMENT.get(name)
+    if option is None:
+        return False
+    flag = flags.LLAMA[option]
+    if flag.meaning is Meaning.UNIFIED and switched(value) is False:
+        flag = flags.LLAMA["--no-kv-unified"]
+    if flag.values or switched(value) is not False:
+        _take(flag, f"{name}={value}", value, found, {})
+    return True
+
+
+def _unknown(word: str, following: Sequence[str], found: Found) -> int:
+    """List a word that no option is; how many more words belong to it."""
+    if not word.startswith("-"):
+        found.decline(word, "no option stands before it")
+        return 0
+    value = following[0] if following and not _is_option(following[0]) else None
+    ik = word in _IK
+    why = "ik_llama.cpp has it; a plan does not" if ik else "llama.cpp has no such option"
+    found.decline(word if value is None else f"{word} {value}", why)
+    return 0 if value is None else 1
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and not re.fullmatch(r"-\d+(\.\d+)?", word)
+
+
+def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, int]) -> None:
+    match flag.meaning:
+        case Meaning.MODEL:
+            model(value, found)
+        case Meaning.CONTEXT:
+            found.context(text, value)
+        case Meaning.BATCH:
+            found.batch("batch", text, _first(text, value, found))
+        case Meaning.UBATCH:
+            found.batch("ubatch", text, _first(text, value, found))
+        case Meaning.SLOTS:
+            found.slots(text, value)
+        case Meaning.UNIFIED:
+            found.changes["unified_cache"] = True
+        case Meaning.APART:
+            found.changes["unified_cache"] = False
+        case Meaning.SWA_FULL:
+            found.changes["swa_full"] = True
+        case Meaning.FLASH:
+            found.flash(text, _first(text, value, found))
+        case Meaning.CACHE_K:
+            found.cache_type("cache_k", text, _first(text, value, found))
+        case Meaning.CACHE_V:
+            found.cache_type("cache_v", text, _first(text, value, found))
+        case Meaning.GPU_LAYERS:
+            found.layers(text, _first(text, value, found))
+        case Meaning.CPU_MOE:
+            found.experts(text, _first(text, value, found))
+        case Meaning.ALL_CPU_MOE:
+            found.changes["cpu_moe"] = found.plan.model.shape.layers
+        case Meaning.DEVICE:
+            found.devices(text, value)
+        case Meaning.SPLIT_MODE:
+            if value.lower() == "layer":
+                found.pass_over(text)
+            else:
+                found.decline(text, "GPUs share whole layers in a plan, as they do by themselves")
+        case Meaning.PROMPT | Meaning.GENERATED | Meaning.DEPTH:
+            sizes = [int(n) for n in re.findall(r"\d{1,9}", value)]
+            if sizes:
+                tests[flag.meaning] = max(sizes)
+            else:
+                found.decline(text, "no number of tokens")
+
+
+def _first(text: str, value: str, found: Found) -> str:
+    """llama-bench takes several values: the plan takes the first."""
+    parts = [part for part in _LISTS.split(value) if part]
+    if len(parts) < 2:
+        return value
+    found.decline(text, f"of several values the plan takes the first, {excerpt(parts[0], 20)}")
+    return parts[0]
+
+
+def _test(tests: dict[Meaning, int], found: Found) -> None:
+    """llama-bench reserves what its longest test needs: the tokens before, and those of a test."""
+    depth = tests.get(Meaning.DEPTH, 0)
+    most = max(tests.get(Meaning.PROMPT, 512), tests.get(Meaning.GENERATED, 128), 1)
+    found.context("llama-bench -p -n -d", str(depth + most))
+    found.changes["depth"] = min(depth, found.changes.get("context") or depth)
+    found.changes["slots"] = None
+
+
+def model(value: str, found: Found) -> None:
+    """The open file, or a quantization of it by the name that is proposed here; another file is
+    not opened."""
+    path = found.plan.model.file.header.path
+    name = PurePosixPath(PureWindowsPath(value).as_posix()).name
+    if name == path.name or value == str(path):
+        found.changes["requantize"] = None
+        return
+    for recipe in RECIPES:
+        made = requantized(path, recipe)
+        if value == str(made) or name == made.name:
+            found.changes["requantize"] = recipe
+            return
+    found.notes.append(f"It names {excerpt(name or value, 60)}; the open file stays.")

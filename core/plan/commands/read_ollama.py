@@ -1,0 +1,132 @@
+"""Settings of Ollama as they are pasted: variables, a Modelfile, /set parameter."""
+
+from __future__ import annotations
+
+import re
+
+from core.machine.machine import Backend
+from core.plan.choice import Engine
+from core.plan.commands import ollama, read_llama
+from core.plan.commands.found import THREADS, Found, bare
+
+_MODELFILE = re.compile(
+    r"\s*(FROM|PARAMETER|TEMPLATE|SYSTEM|ADAPTER|LICENSE|MESSAGE|REQUIRES|PARSER|RENDERER|DRAFT)"
+    r"[ \t]+(.*)",
+    re.IGNORECASE,
+)
+_SET = re.compile(r"\s*(?:>>>\s*)?/set\s+parameter\s+(\S+)\s+(.*)")
+# Variables as a unit of systemd, or a compose file, has them.
+_UNIT = re.compile(r"\s*(?:Environment=|-\s).*?\b(?:OLLAMA|LLAMA_ARG)_\w+=")
+_NAMED = re.compile(r"\b((?:OLLAMA|LLAMA_ARG)_\w+)=([^\s\"']*)")
+_YAML = re.compile(r"\s*((?:OLLAMA|LLAMA_ARG)_\w+):\s+(.*)")
+
+_VARIABLES = {
+    "OLLAMA_GPU_OVERHEAD": "memory that is kept free by order is not planned",
+    "OLLAMA_SCHED_SPREAD": "layers are shared by free memory",
+    "OLLAMA_MAX_LOADED_MODELS": "one model is planned",
+    "OLLAMA_LLM_LIBRARY": "the backend is the machine's own",
+    "OLLAMA_NEW_ENGINE": "Ollama's engines are planned alike",
+}
+_PARAMETERS = {
+    "num_thread": THREADS,
+    "main_gpu": "every GPU is planned",
+    "use_mmap": "it decides how the file is loaded",
+    "use_mlock": "it decides how the file is loaded",
+    "low_vram": "a cache in RAM beside layers on the GPU is not planned",
+    "numa": THREADS,
+    "draft_num_predict": "what a draft model takes and brings is not set from a command",
+}
+
+
+class Lines:
+    """Takes lines one by one. A text of several lines, such as a template, hides what is in it."""
+
+    def __init__(self, found: Found) -> None:
+        self._found = found
+        self._until = ""
+
+    def take(self, line: str) -> bool:
+        """Whether the line was a setting of Ollama's."""
+        found = self._found
+        if self._until:
+            self._until = "" if self._until in line else self._until
+        elif (match := _SET.match(line)) is not None:
+            found.engine = Engine.OLLAMA
+            parameter(match[1], match[2].strip(), found)
+        elif (match := _MODELFILE.match(line)) is not None:
+            self._until = _instruction(match[1].upper(), match[2].strip(), found)
+        elif (match := _YAML.match(line)) is not None:
+            variable(match[1], bare(match[2]), found)
+        elif _UNIT.match(line) is not None:
+            for name, value in _NAMED.findall(line):
+                variable(name, value, found)
+        else:
+            return False
+        return True
+
+
+def variable(name: str, value: str, found: Found) -> None:
+    """A variable of the environment; one of no engine is passed over."""
+    name = name.upper()
+    text = f"{name}={value}"
+    if read_llama.variable(name, value, found):
+        return
+    if name in ollama.HIDDEN.values():
+        if value.strip() in ("-1", ""):
+            found.backend(Backend.CPU)
+        else:
+            found.decline(text, "every GPU of the machine is planned")
+        return
+    if not name.startswith("OLLAMA_"):
+        found.pass_over(text)
+        return
+    found.engine = Engine.OLLAMA
+    if name == ollama.PARALLEL:
+        found.slots(text, "-1" if value.strip() == "0" else value)
+    elif name == ollama.CONTEXT:
+        if "context" not in found.changes:
+            found.context(text, value)
+    elif name == ollama.FLASH:
+        found.flash(text, value)
+    elif name == ollama.CACHE_TYPE:
+        found.cache_type("cache_k", text, value)
+        found.cache_type("cache_v", text, value)
+    elif name in _VARIABLES:
+        found.decline(text, _VARIABLES[name])
+    else:
+        found.pass_over(text)
+
+
+def _instruction(name: str, value: str, found: Found) -> str:
+    """A line of a Modelfile; the quotes that end it where it goes on."""
+    found.engine = Engine.OLLAMA
+    if name == "FROM":
+        found.whole = True
+        read_llama.model(bare(value), found)
+    elif name == "PARAMETER":
+        key, _, rest = value.partition(" ")
+        parameter(key, bare(rest), found)
+    elif name == "ADAPTER":
+        found.decline(f"{name} {value}", "an adapter's memory is not in the plan")
+    elif name == "DRAFT":
+        found.decline(f"{name} {value}", _PARAMETERS["draft_num_predict"])
+    else:
+        found.pass_over(name)
+    return '"""' if value.count('"""') == 1 else ""
+
+
+def parameter(key: str, value: str, found: Found) -> None:
+    """An option of a request, or of a Modelfile."""
+    key, text = key.lower(), f"{key} {value}"
+    match key:
+        case "num_ctx":
+            found.context(text, value)
+        case "num_batch":
+            found.batch("batch", text, value)
+            found.batch("ubatch", text, value)
+        case "num_gpu":
+            found.layers(text, value)
+        case _ if key in _PARAMETERS:
+            found.decline(text, _PARAMETERS[key])
+        case _:
+            found.pass_over(text)
