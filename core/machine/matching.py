@@ -29,8 +29,10 @@ _UNPRINTED = frozenset({"refresh", "oem", "3840sp", "dgxs"})
 _MEMORY_TYPE = re.compile(r"g?ddr\dx?|hbm\de?")
 _FORM_FACTOR = re.compile(r"pcie|sxm\d?")
 _MEMORY_SIZE = re.compile(r"(\d+) ?gb\b")
-# Up to this generation a driver prints the same name for a laptop's GPU as for the card.
-_SAME_NAME_ON_LAPTOPS = re.compile(r"10\d0|16\d0|20\d0")
+# Up to this generation a driver prints the same name for a laptop's GPU as for the card; only the
+# spelling of "Super" tells them apart: "RTX 2070 Super" is a laptop's, "RTX 2070 SUPER" the card.
+_SAME_NAME_ON_LAPTOPS = re.compile(r"10[5-8]0|16[56]0|20[5-8]0")
+_LAPTOP_SUPER = re.compile(r"NVIDIA GeForce RTX 20\d0 Super\b")
 _TOLERANCE = 0.03  # of bandwidth: makers round
 
 
@@ -38,6 +40,7 @@ class _Form(Enum):
     CARD = "card"
     MOBILE = "mobile"
     MAX_Q = "max-q"
+    NOT_MAX_Q = "mobile, and certainly not max-q"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +65,15 @@ def match(
 
     ``memory_bytes`` is the total as the driver reports it, ``bandwidth`` bytes per second from
     the driver's clock and bus, ``gpu_cores`` of an Apple chip; each one narrows the choice. Rows
-    that differ in nothing a plan needs count as one, the plainest.
+    that differ in nothing a plan needs count as one, the plainest. A list that knows two parts
+    under one number says both: "AMD Instinct MI250X / MI250".
     """
+    if " / " in name:
+        parts = [
+            match(part, memory_bytes, bandwidth=bandwidth, gpu_cores=gpu_cores)
+            for part in name.split(" / ")
+        ]
+        return tuple(_without_twins([row for rows in parts for row in rows]))
     asked = _parse(name)
     if not asked.words:
         return ()
@@ -93,6 +103,7 @@ def _parse(text: str) -> _Name:
     low = low.replace("(pascal)", "pascal")
     low = re.sub(r"\(.*?\)", " ", low).replace("max-q", "maxq")
     low = re.sub(r"\bdesktop|\b\d+th\b", " ", low)
+    low = re.sub(r"(?<=\d)ti\b", " ti", low)  # some laptop makers' "RTX 3050Ti"
     size = _MEMORY_SIZE.search(low)
     low = _MEMORY_SIZE.sub(" ", low)
     words = set(re.findall(r"[a-z0-9+]+", low))
@@ -101,6 +112,8 @@ def _parse(text: str) -> _Name:
         form = _Form.MAX_Q
     elif words & {"laptop", "mobile"}:
         form = _Form.MOBILE
+    elif _LAPTOP_SUPER.match(text):
+        form = _Form.NOT_MAX_Q
     kind = next((w for w in words if _MEMORY_TYPE.fullmatch(w)), "")
     factor = next((w for w in words if _FORM_FACTOR.fullmatch(w)), "")
     words -= _FILLERS | {"maxq", "laptop", "mobile", kind, factor}
@@ -127,6 +140,9 @@ def _row_names(row: Row) -> tuple[_Name, ...]:
         if row.kind is not RowKind.LAPTOP_GPU and name.form is _Form.MAX_Q:
             shown |= {"maxq"}  # a card of its own: RTX PRO 6000 Blackwell Max-Q
         names.append(_Name(shown, form, None, name.memory_type, name.form_factor))
+        if "oem" in name.words:  # some drivers do print that
+            oem = shown | {"oem"}
+            names.append(_Name(oem, form, None, name.memory_type, name.form_factor))
     return tuple(names)
 
 
@@ -136,16 +152,20 @@ def _agrees(asked: _Name, own: _Name, row: Row) -> bool:
         words |= {"maxq"}
     if words != own.words or not _attributes_agree(asked, own, row):
         return False
+    if row.vendor != "NVIDIA":  # AMD's and Intel's names for laptops have a letter of their own
+        return True
     if row.kind is not RowKind.LAPTOP_GPU:
         return asked.form is _Form.CARD or "maxq" in words or row.kind is RowKind.DATACENTER
     old = any(_SAME_NAME_ON_LAPTOPS.fullmatch(w) for w in words)
     match asked.form:
         case _Form.MOBILE:  # since the 30 series "Laptop GPU" covers Max-Q as well
             return True
+        case _Form.NOT_MAX_Q:
+            return own.form is _Form.MOBILE
         case _Form.MAX_Q:
             return own.form is _Form.MAX_Q
         case _Form.CARD:
-            return old and own.form is _Form.MOBILE
+            return old and own.form is _Form.MOBILE and "super" not in words
 
 
 def _attributes_agree(asked: _Name, own: _Name, row: Row) -> bool:
@@ -177,10 +197,14 @@ def _bytes(memory_gb: int | None) -> int | None:
 def _without_twins(rows: list[Row]) -> list[Row]:
     """One row of each set that agrees in memory, bandwidth and cores: the plainest name."""
     kept: list[Row] = []
-    for row in sorted(rows, key=lambda r: ("Max-Q" in r.name, len(r.name), r.year or 0)):
+    for row in sorted(rows, key=_plainness):
         if not any(_twins(row, other) for other in kept):
             kept.append(row)
     return kept
+
+
+def _plainness(row: Row) -> tuple[bool, bool, int, int]:
+    return ("Max-Q" in row.name, "OEM" in row.name, len(row.name), row.year or 0)
 
 
 def _twins(one: Row, other: Row) -> bool:

@@ -7,13 +7,12 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.machine.catalogue import described
+from core.machine.catalogue import described, match
 from core.machine.detect import apple, dmi, linux, nvidia, processor
 from core.machine.detect.disk import disk_of
 from core.machine.detect.gpu import Reading
 from core.machine.detect.limits import output_of, text_of
 from core.machine.detect.memory import Ram, control_groups, read_ram
-from core.machine.detect.names import rows_of
 from core.machine.machine import (
     Backend,
     Device,
@@ -119,7 +118,7 @@ def _with_ram(device: Device, memory: Ram, modules: Number[float], *, single: bo
     if device.memory.value is None:
         device = replace(device, memory=memory.total, used=memory.used)
     if modules.value is not None and (single or device.bandwidth.value is None):
-        rows = rows_of(device.name, None, bandwidth=modules.value)
+        rows = match(device.name, bandwidth=modules.value)
         device = described(replace(device, bandwidth=modules), rows)
     return device
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.machine.catalogue import described
+from core.machine.catalogue import described, match
 from core.machine.detect import names, pci
 from core.machine.detect.gpu import Reading, disagreement, from_catalogue
 from core.machine.detect.limits import text_of, whole
@@ -51,14 +51,14 @@ def read(card: pci.Graphics, root: Path = Path("/"), ram: Ram | None = None) -> 
     if memory.vram is None:
         return Reading((), (_without_driver(card, name),))
     node = _node(root / _TOPOLOGY, card.folder)
-    found = names.rows_of(name, None)
+    found = match(name)
     integrated = is_integrated(memory, found)
-    rows = found if integrated else names.rows_of(name, memory.vram)
+    rows = found if integrated else match(name, memory.vram)
     if integrated:
         return Reading((_integrated(name, rows, memory, ram),))
     clocked = None if node is None else _bandwidth(node, rows)
     if clocked is not None and clocked.value is not None:
-        rows = names.rows_of(name, memory.vram, bandwidth=clocked.value)
+        rows = match(name, memory.vram, bandwidth=clocked.value)
         bandwidth, problems = clocked, disagreement(name, clocked.value, rows)
     else:
         unknown = unknown_bandwidth(ORIGIN, "The driver tells neither memory clock nor bus width.")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.machine.catalogue import described
+from core.machine.catalogue import described, match
 from core.machine.detect import names, pci
 from core.machine.detect.gpu import Reading, from_catalogue
 from core.machine.detect.limits import text_of, whole
@@ -43,7 +43,7 @@ def read(card: pci.Graphics, root: Path = Path("/"), ask: Ask | None = None) -> 
     knows the RAM. ``ask(node, driver)`` gives the driver's table for a device file below /dev/dri.
     """
     name = names.name_of(pci.INTEL, card.device, card.revision, root)
-    rows = names.rows_of(name, None)
+    rows = match(name)
     if rows and all(row.kind is RowKind.APU for row in rows):
         return Reading((_integrated(name, rows),))
     if card.driver == "vfio-pci":
@@ -53,7 +53,7 @@ def read(card: pci.Graphics, root: Path = Path("/"), ask: Ask | None = None) -> 
     size = _size_in_files(card.folder) if region is None else region.size
     if not size and not rows:
         return Reading(())  # graphics on the processor that the catalogue does not know
-    rows = names.rows_of(name, size) if size else rows
+    rows = match(name, size) if size else rows
     source = Source(Rank.REPORTED, ORIGIN)
     memory, used = _from_name(rows), unknown_bytes(ORIGIN, "It tells this to administrators only.")
     if size:

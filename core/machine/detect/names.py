@@ -11,9 +11,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from core.machine.catalogue import match
 from core.machine.detect.limits import text_of
-from core.machine.rows import Row
 
 _MAKERS = {"1002": "AMD", "8086": "Intel", "10de": "NVIDIA"}
 _PCI_IDS = ("usr/share/hwdata/pci.ids", "usr/share/misc/pci.ids")
@@ -35,14 +33,6 @@ def name_of(vendor: str, device: str, revision: str, root: Path = Path("/")) -> 
     if found:
         return found if not maker or found.startswith(maker) else f"{maker} {found}"
     return f"{maker or 'A'} graphics device {vendor}:{device}"
-
-
-def rows_of(name: str, memory: int | None, *, bandwidth: float | None = None) -> tuple[Row, ...]:
-    """The catalogue rows that a name may stand for, of every part where it names several."""
-    rows: dict[str, Row] = {}
-    for part in name.split(" / "):
-        rows |= {row.id: row for row in match(part, memory, bandwidth=bandwidth)}
-    return tuple(rows.values())
 
 
 @cache
