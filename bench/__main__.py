@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-BENCHMARKS = ("reading", "resolve", "compare", "tables", "slider", "startup")
+BENCHMARKS = ("reading", "resolve", "compare", "calibration", "tables", "slider", "startup")
 
 
 def main() -> None:

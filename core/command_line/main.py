@@ -11,7 +11,6 @@ from typing import Any, NoReturn
 from core.command_line.output import OutputError, complain, discard, prepare, say
 
 PROGRAM = "weighbridge"
-_LATER = ("calibration",)
 
 OpenWindow = Callable[[list[str]], int]
 
@@ -64,14 +63,13 @@ def _files(argv: list[str]) -> list[str]:
             f"       {PROGRAM} compare FILE --machines A,B,C [options]\n"
             f"       {PROGRAM} machine [--json] [--measure]\n"
             f"       {PROGRAM} measure [URL] [options]\n"
-            f"       {PROGRAM} catalogue [WORDS]"
+            f"       {PROGRAM} catalogue [WORDS]\n"
+            f"       {PROGRAM} calibration check ROWS.csv"
         ),
         description="Opens the window, with these files. The sub-commands need no screen.",
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="a GGUF file")
     parser.add_argument("--version", action="version", version=_version())
-    if argv and argv[0] in _LATER:
-        parser.error(f"there is no sub-command {argv[0]} in this version")
     files: list[str] = parser.parse_args(argv).files
     return files
 
@@ -249,10 +247,40 @@ def _catalogue(argv: list[str]) -> int:
     return 0
 
 
+def _calibration(argv: list[str]) -> int:
+    from core.command_line.calibration import RowsError, line_of, rows_of, values_of
+    from core.plan.speed.check import fit_of
+
+    parser = _Parser(
+        "calibration",
+        usage=f"{PROGRAM} calibration check ROWS.csv [--json]",
+        description=(
+            "How well the speed model predicts measured runs. The columns are those of the runs "
+            "that ship; rows with a flag are left out."
+        ),
+    )
+    parser.add_argument("action", choices=("check",), metavar="check", help="compare with the rows")
+    parser.add_argument("rows", metavar="ROWS.csv", help="a table of runs")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    options = parser.parse_args(argv)
+    try:
+        runs, left_out = rows_of(options.rows)
+    except RowsError as error:
+        complain(f"{parser.prog}: {error}")
+        return 1
+    for sentence in left_out:
+        complain(f"{parser.prog}: {options.rows}, {sentence}; the row is left out")
+    say(json.dumps(values_of(runs)) if options.json else line_of(fit_of(runs)))
+    if not left_out and fit_of(runs).n == 0:
+        complain(f"{parser.prog}: {options.rows}: no row can be compared")
+    return 1 if left_out or fit_of(runs).n == 0 else 0
+
+
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "report": _report,
     "compare": _compare,
     "machine": _machine,
     "measure": _measure,
     "catalogue": _catalogue,
+    "calibration": _calibration,
 }

@@ -86,7 +86,6 @@ def test_files_or_nothing_open_the_window(files: list[str]) -> None:
         ["measure", "--depths", "few"],
         ["measure", "--runs", "0"],
         ["measure", "ftp://127.0.0.1"],
-        ["calibration", "check", "rows.csv"],
         ["report"],
         ["report", "a.gguf", "--requests", "-"],
         ["report", "a.gguf", "b.gguf"],
