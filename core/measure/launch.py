@@ -13,6 +13,7 @@ from core.check.dry_run import SERVER, arguments
 from core.check.engine_ends import ending
 from core.check.engine_log import Size, read
 from core.measure.keeper import NOT_STARTED, NOT_STARTED_WORDS
+from core.plan.commands.llama import beside
 from core.plan.plan import PartKind, Plan
 from core.plan.settings import layer_count
 from core.problems import Problem, Severity
@@ -28,7 +29,7 @@ def server_command(plan: Plan, program: str, port: int) -> tuple[str, ...]:
     """The command that runs this plan on a port of the loopback interface."""
     words = arguments(plan, SERVER, port)
     assert words[-len(_DRY) :] == _DRY
-    return (program, *words[: -len(_DRY)], "--slots", "--metrics", *_VERBOSITY)
+    return (program, *words[: -len(_DRY)], *beside(plan), "--slots", "--metrics", *_VERBOSITY)
 
 
 class Phase(StrEnum):

@@ -29,6 +29,15 @@ class Meaning(StrEnum):
     ALL_CPU_MOE = auto()
     DEVICE = auto()
     SPLIT_MODE = auto()
+    PROJECTOR = auto()
+    PROJECTOR_ON_GPU = auto()
+    PROJECTOR_IN_RAM = auto()
+    DRAFT = auto()
+    DRAFTED = auto()
+    DRAFT_CACHE_K = auto()
+    DRAFT_CACHE_V = auto()
+    DRAFT_LAYERS = auto()
+    DRAFT_KIND = auto()
     PROMPT = auto()  # llama-bench: tokens read
     GENERATED = auto()  # llama-bench: tokens written
     DEPTH = auto()  # llama-bench: tokens in the cache before
@@ -62,6 +71,15 @@ _TAKEN = (
     (Meaning.ALL_CPU_MOE, 0, "-cmoe --cpu-moe"),
     (Meaning.DEVICE, 1, "-dev --device"),
     (Meaning.SPLIT_MODE, 1, "-sm --split-mode"),
+    (Meaning.PROJECTOR, 1, "-mm --mmproj"),
+    (Meaning.PROJECTOR_ON_GPU, 0, "--mmproj-offload"),
+    (Meaning.PROJECTOR_IN_RAM, 0, "--no-mmproj-offload"),
+    (Meaning.DRAFT, 1, "-md --model-draft --spec-draft-model"),
+    (Meaning.DRAFTED, 1, "--spec-draft-n-max --draft --draft-n --draft-max"),  # older names too
+    (Meaning.DRAFT_CACHE_K, 1, "-ctkd --cache-type-k-draft --spec-draft-type-k"),
+    (Meaning.DRAFT_CACHE_V, 1, "-ctvd --cache-type-v-draft --spec-draft-type-v"),
+    (Meaning.DRAFT_LAYERS, 1, "-ngld --gpu-layers-draft --n-gpu-layers-draft --spec-draft-ngl"),
+    (Meaning.DRAFT_KIND, 1, "--spec-type"),
 )
 _BENCH_TAKEN = (
     (Meaning.PROMPT, 1, "-p --n-prompt"),
@@ -69,30 +87,27 @@ _BENCH_TAKEN = (
     (Meaning.DEPTH, 1, "-d --n-depth"),
 )
 
-_DRAFT = "what a draft model takes and brings is not set from a command"
+_DRAFT = "how a draft is made decides its speed, which is estimated by its acceptance"
 _TENSORS = "a plan lays out whole layers and experts, not single tensors"
 _GROWS = "what fills with use is shown beside the budget, by the engine's own limit"
 _FIT = "what --fit changes is not known before it runs; the plan has the options as written"
 _THREADS = "the plan takes the bandwidth of all cores"
 _ADAPTER = "an adapter's or vector's memory is not in the plan"
-_PROJECTOR = "a projector in a file of its own is not in the plan"
 _OTHER_FILE = "it names another model; the open file stays"
 _EMBEDDING = "a plan is for writing text, not for embeddings"
-_REMOVED = "llama.cpp has removed it: --spec-draft-n-max and its kin took its place"
+_REMOVED = "llama.cpp has removed it"
 _LOADING = "it decides how the file is loaded and how much of it may be left on disk"
 _DECLINED = (
-    (_DRAFT, 1, "-md --model-draft --spec-draft-model -hfd -hfrd --hf-repo-draft --spec-draft-hf"),
-    (_DRAFT, 1, "-td --threads-draft --spec-draft-threads -tbd --threads-batch-draft"),
-    (_DRAFT, 1, "--spec-draft-threads-batch -Cd --cpu-mask-draft --spec-draft-cpu-mask"),
-    (_DRAFT, 1, "-Crd --cpu-range-draft --spec-draft-cpu-range --cpu-strict-draft"),
-    (_DRAFT, 1, "--spec-draft-cpu-strict --prio-draft --spec-draft-prio --poll-draft"),
-    (_DRAFT, 1, "--spec-draft-poll -ctkd --cache-type-k-draft --spec-draft-type-k -ctvd"),
-    (_DRAFT, 1, "--cache-type-v-draft --spec-draft-type-v -otd --override-tensor-draft"),
-    (_DRAFT, 1, "--spec-draft-override-tensor -ncmoed --n-cpu-moe-draft --spec-draft-ncmoe"),
-    (_DRAFT, 1, "--spec-draft-n-cpu-moe --spec-draft-n-max --spec-draft-n-min --draft-p-split"),
+    (_OTHER_FILE, 1, "-hfd -hfrd --hf-repo-draft --spec-draft-hf"),
+    (_THREADS, 1, "-td --threads-draft --spec-draft-threads -tbd --threads-batch-draft"),
+    (_THREADS, 1, "--spec-draft-threads-batch -Cd --cpu-mask-draft --spec-draft-cpu-mask"),
+    (_THREADS, 1, "-Crd --cpu-range-draft --spec-draft-cpu-range --cpu-strict-draft"),
+    (_THREADS, 1, "--spec-draft-cpu-strict --prio-draft --spec-draft-prio --poll-draft"),
+    (_TENSORS, 1, "--spec-draft-poll -otd --override-tensor-draft --spec-draft-override-tensor"),
+    (_TENSORS, 1, "-ncmoed --n-cpu-moe-draft --spec-draft-ncmoe --spec-draft-n-cpu-moe"),
+    (_DRAFT, 1, "--spec-draft-n-min --draft-min --draft-n-min --draft-p-split"),
     (_DRAFT, 1, "--spec-draft-p-split --draft-p-min --spec-draft-p-min --spec-draft-sampling"),
-    (_DRAFT, 1, "-devd --device-draft --spec-draft-device -ngld --gpu-layers-draft"),
-    (_DRAFT, 1, "--n-gpu-layers-draft --spec-draft-ngl --spec-type --spec-synth-len"),
+    (_DRAFT, 1, "-devd --device-draft --spec-draft-device --spec-synth-len"),
     (_DRAFT, 1, "--spec-synth-rates --spec-ngram-mod-n-min --spec-ngram-mod-n-max"),
     (_DRAFT, 1, "--spec-ngram-mod-n-match --spec-ngram-simple-size-n --spec-ngram-simple-size-m"),
     (_DRAFT, 1, "--spec-ngram-simple-min-hits --spec-ngram-map-k-size-n"),
@@ -102,8 +117,7 @@ _DECLINED = (
     (_DRAFT, 1, "--lookup-cache-dynamic"),
     (_DRAFT, 0, "-cmoed --cpu-moe-draft --spec-draft-cpu-moe --spec-draft-backend-sampling"),
     (_DRAFT, 0, "--no-spec-draft-backend-sampling --spec-default --mtp --dflash --eagle3"),
-    (_REMOVED, 1, "--draft --draft-n --draft-max --draft-min --draft-n-min --spec-ngram-size-n"),
-    (_REMOVED, 1, "--spec-ngram-size-m --spec-ngram-min-hits"),
+    (_REMOVED, 1, "--spec-ngram-size-n --spec-ngram-size-m --spec-ngram-min-hits"),
     (_TENSORS, 1, "-ot --override-tensor"),
     ("feed-forward weights of a dense model in RAM are not planned", 1, "-ncffn --n-cpu-ffn"),
     ("a cache in RAM beside layers on the GPU is not planned", 0, "-nkvo --no-kv-offload"),
@@ -122,8 +136,9 @@ _DECLINED = (
     (_LOADING, 1, "-lm --load-mode -lzm --lazy-mode"),
     (_ADAPTER, 1, "--lora --lora-scaled --control-vector --control-vector-scaled"),
     (_ADAPTER, 2, "--control-vector-layer-range"),
-    (_PROJECTOR, 1, "-mm --mmproj -mmu --mmproj-url -mmdev --mmproj-device"),
-    (_PROJECTOR, 0, "--mmproj-auto --mmproj-offload --no-mmproj-offload"),
+    (_OTHER_FILE, 1, "-mmu --mmproj-url"),
+    ("a projector is planned on the first GPU or in RAM", 1, "-mmdev --mmproj-device"),
+    ("a projector counts where it is added beside the model", 0, "--mmproj-auto"),
     (_OTHER_FILE, 1, "-mu --model-url -dr --docker-repo -hf -hfr --hf-repo -hff --hf-file"),
     (_OTHER_FILE, 1, "--models-dir --models-preset"),
     (_OTHER_FILE, 0, "--fim-qwen-1.5b-default --fim-qwen-3b-default --fim-qwen-7b-default"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from core.gguf.text import excerpt
@@ -135,6 +136,37 @@ class Found:
         if number is not None:
             self.changes["cpu_moe"] = min(number, self.plan.model.shape.layers)
 
+    def companion(self, name: str, text: str, value: str) -> None:
+        """A file beside the model: ``draft`` or ``projector``. Nothing is opened here."""
+        current = getattr(self.plan.choice, name)
+        if current is not None and same_file(value, current.file.header.path):
+            self.changes[name] = current
+        else:
+            self.decline(text, "it is planned once the file is added beside the model")
+
+    def drafted(self, text: str, value: str) -> None:
+        """Tokens that are proposed at once."""
+        number = self.number(text, value, 1, 1024)
+        if number is not None:
+            self.changes["drafted"] = number
+
+    def draft_layers(self, text: str, value: str) -> None:
+        """Layers of the draft model on the GPU."""
+        if value.strip().lower() in ("all", "auto"):
+            self.changes["draft_gpu_layers"] = "all"
+            return
+        number = self.number(text, value, -2, 10**9)
+        if number is not None:
+            self.changes["draft_gpu_layers"] = "all" if number < 0 else number
+
+    def draft_kind(self, text: str, value: str) -> None:
+        """Ways of drafting: by a model, by the file's own blocks, or from the text itself."""
+        kinds = value.strip().lower().split(",")
+        self.changes["draft_head"] = "draft-mtp" in kinds
+        others = [kind for kind in kinds if kind not in ("none", "draft-simple", "draft-mtp")]
+        if others:
+            self.decline(text, f"{excerpt(', '.join(others), 40)} takes no memory that is planned")
+
     def devices(self, text: str, value: str) -> None:
         """The devices that llama.cpp may use, as it names them."""
         names = [name.strip().lower() for name in re.split(r"[,/]", value) if name.strip()]
@@ -159,6 +191,16 @@ class Found:
         own = used_gpus(self.plan.machine, None)
         usual = self.plan.machine.devices[own[0]].backend if own else Backend.CPU
         self.changes["backend"] = None if kind is usual else kind.value
+
+
+def same_file(value: str, path: Path) -> bool:
+    """Whether a pasted path means this file: by its name, in the words of either system."""
+    return value == str(path) or file_name(value) == path.name
+
+
+def file_name(value: str) -> str:
+    """The last part of a path of either system."""
+    return PurePosixPath(PureWindowsPath(value).as_posix()).name
 
 
 def switched(word: str) -> bool | None:

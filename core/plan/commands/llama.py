@@ -11,7 +11,7 @@ from core.plan.commands.command import Command, Part
 from core.plan.commands.shells import Shell, joined
 from core.plan.engines import RULES
 from core.plan.plan import Plan, Verdict
-from core.plan.settings import layer_count, used_gpus
+from core.plan.settings import DRAFTED, layer_count, used_gpus
 
 # Devices by the names that ggml gives them, by backend; they are counted from 0.
 DEVICES = {
@@ -56,12 +56,39 @@ def write(plan: Plan, shell: Shell, path: str, *, everything: bool) -> Command:
         words += _device(plan)
     else:
         words = ["-m", path, *_differing(plan)]
+    words += beside(plan)
     notes = []
+    if engine is Engine.IK_LLAMA and plan.settings.draft_head:
+        notes.append("How ik_llama.cpp uses the file's own draft blocks is not known here.")
     if engine is Engine.IK_LLAMA and not plan.settings.unified_cache:
         notes.append("ik_llama.cpp has no option for a cache of its own for every slot.")
     if engine is Engine.LLAMA_CLI and plan.settings.unified_cache:
         notes.append("llama-cli has no option for one cache that all sequences share.")
     return Command(engine, shell, (Part("", joined([program, *words], shell)),), tuple(notes))
+
+
+def beside(plan: Plan) -> list[str]:
+    """What is loaded beside the model, where it is not as llama.cpp does by itself."""
+    s, choice = plan.settings, plan.choice
+    words = []
+    if s.projector is not None:
+        words += ["-mm", s.projector]
+        words += [] if choice.projector_on_gpu else ["--no-mmproj-offload"]
+    if not s.drafted:
+        return words
+    ik = Engine(s.engine) is Engine.IK_LLAMA
+    if s.draft is not None:
+        words += ["-md", s.draft]
+    if not ik:
+        words += ["--spec-type", "draft-mtp" if s.draft is None else "draft-simple"]
+    if s.drafted != DRAFTED or ik:
+        words += ["--draft-max" if ik else "--spec-draft-n-max", str(s.drafted)]
+    for option, kind in (("-ctkd", s.draft_cache_k), ("-ctvd", s.draft_cache_v)):
+        if kind not in (None, "f16"):
+            words += [option, str(kind)]
+    if choice.draft is not None and s.draft_gpu_layers < layer_count(choice.draft):
+        words += ["-ngld", str(s.draft_gpu_layers)] if s.backend != Backend.CPU else []
+    return words
 
 
 def _differing(plan: Plan) -> list[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import PurePosixPath, PureWindowsPath
 
 from core.gguf.text import excerpt
 from core.model import RECIPES
 from core.plan.commands import flags
 from core.plan.commands.flags import Flag, Meaning
-from core.plan.commands.found import Found, switched
+from core.plan.commands.found import Found, file_name, same_file, switched
 from core.plan.commands.write import requantized
 
 # What only ik_llama.cpp has: latent attention, fused experts, repacking at run time.
@@ -132,6 +131,24 @@ def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, 
                 found.pass_over(text)
             else:
                 found.decline(text, "GPUs share whole layers in a plan, as they do by themselves")
+        case Meaning.PROJECTOR:
+            found.companion("projector", text, value)
+        case Meaning.PROJECTOR_ON_GPU:
+            found.changes["projector_on_gpu"] = True
+        case Meaning.PROJECTOR_IN_RAM:
+            found.changes["projector_on_gpu"] = False
+        case Meaning.DRAFT:
+            found.companion("draft", text, value)
+        case Meaning.DRAFTED:
+            found.drafted(text, value)
+        case Meaning.DRAFT_CACHE_K:
+            found.cache_type("draft_cache_k", text, value)
+        case Meaning.DRAFT_CACHE_V:
+            found.cache_type("draft_cache_v", text, value)
+        case Meaning.DRAFT_LAYERS:
+            found.draft_layers(text, value)
+        case Meaning.DRAFT_KIND:
+            found.draft_kind(text, value)
         case Meaning.PROMPT | Meaning.GENERATED | Meaning.DEPTH:
             sizes = [int(n) for n in re.findall(r"\d{1,9}", value)]
             if sizes:
@@ -162,13 +179,13 @@ def model(value: str, found: Found) -> None:
     """The open file, or a quantization of it by the name that is proposed here; another file is
     not opened."""
     path = found.plan.model.file.header.path
-    name = PurePosixPath(PureWindowsPath(value).as_posix()).name
-    if name == path.name or value == str(path):
+    name = file_name(value)
+    if same_file(value, path):
         found.changes["requantize"] = None
         return
     for recipe in RECIPES:
         made = requantized(path, recipe)
-        if value == str(made) or name == made.name:
+        if same_file(value, made):
             found.changes["requantize"] = recipe
             return
     found.notes.append(f"It names {excerpt(name or value, 60)}; the open file stays.")

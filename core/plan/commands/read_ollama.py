@@ -34,7 +34,6 @@ _PARAMETERS = {
     "use_mlock": "it decides how the file is loaded",
     "low_vram": "a cache in RAM beside layers on the GPU is not planned",
     "numa": THREADS,
-    "draft_num_predict": "what a draft model takes and brings is not set from a command",
 }
 
 
@@ -109,7 +108,7 @@ def _instruction(name: str, value: str, found: Found) -> str:
     elif name == "ADAPTER":
         found.decline(f"{name} {value}", "an adapter's memory is not in the plan")
     elif name == "DRAFT":
-        found.decline(f"{name} {value}", _PARAMETERS["draft_num_predict"])
+        found.companion("draft", f"{name} {value}", bare(value))
     else:
         found.pass_over(name)
     return '"""' if value.count('"""') == 1 else ""
@@ -126,6 +125,8 @@ def parameter(key: str, value: str, found: Found) -> None:
             found.batch("ubatch", text, value)
         case "num_gpu":
             found.layers(text, value)
+        case "draft_num_predict":
+            found.drafted(text, value)
         case _ if key in _PARAMETERS:
             found.decline(text, _PARAMETERS[key])
         case _:

@@ -26,7 +26,7 @@ _DECLINED = {
     "--swap-space": "what fills with use is not planned for vLLM",
     "--quantization": "a GGUF file says how it is quantized",
     "-q": "a GGUF file says how it is quantized",
-    "--speculative-config": "what a draft model takes and brings is not set from a command",
+    "--speculative-config": "a draft counts where it is added beside the model",
     "--block-size": "a page of the cache is planned as vLLM sets it",
     "--enforce-eager": "graphs that CUDA captures are part of the overhead",
 }

@@ -9,13 +9,12 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
 from core.model import RECIPES
 from core.plan.choice import Choice, Engine
 from core.plan.commands import read_llama, read_lm_studio, read_ollama, read_vllm
-from core.plan.commands.found import Found, Unread
+from core.plan.commands.found import Found, Unread, file_name
 from core.plan.commands.shells import Line, Shell, guess, split
 from core.plan.commands.write import QUANTIZE
 from core.plan.engine_words import own_context
@@ -90,7 +89,7 @@ def _reading(found: Found) -> Reading:
 def _defaults(found: Found) -> dict[str, Any]:
     """Every field that a command decides, as it is where the command does not say."""
     engine = found.engine or found.plan.choice.engine
-    kept = ("requantize", "depth", "engine", "draft")
+    kept = ("requantize", "depth", "engine")
     blank = Choice(engine=engine)
     made = {f.name: getattr(blank, f.name) for f in fields(Choice) if f.name not in kept}
     backend = found.changes.get("backend")
@@ -237,5 +236,5 @@ def _variables(words: Sequence[str], found: Found) -> None:
 
 def _program(word: str) -> str:
     """The name of a program, of a path of either kind."""
-    last = PurePosixPath(PureWindowsPath(word).as_posix()).name.lower()
+    last = file_name(word).lower()
     return last.removesuffix(".exe").removesuffix(".bat").removesuffix(".cmd")

@@ -38,6 +38,8 @@ def command(plan: Plan, shell: Shell, *, everything: bool = False) -> Command:
         quantize = joined([QUANTIZE, str(source), path, recipe], shell)
         first = parts[0] if parts[0].title else replace(parts[0], title="Then start it with")
         parts = (Part("Quantize first", quantize), first, *parts[1:])
+    if writer is not llama.write and (plan.settings.projector or plan.settings.drafted):
+        notes = (*notes, "What is loaded beside the model is chosen in the program itself.")
     if not named:
         notes = (f"The file's path cannot be written in {shell}: {_STAND_IN} is meant.", *notes)
     return replace(made, parts=parts, notes=notes)

@@ -134,8 +134,8 @@ def test_what_is_not_understood_is_listed_with_its_reason(llama: Plan) -> None:
     assert "1 to 256" in reasons["-np 0"]
     assert "single tensors" in reasons["-ot exps=CPU"]
     assert "no such option" in reasons["--new-thing 7"]
-    assert "draft" in reasons["-md d.gguf"]
-    assert "removed" in reasons["--draft 4"]
+    assert "added beside" in reasons["-md d.gguf"]
+    assert reading.changes["drafted"] == 4
     assert "before it" in reasons["stray"]
     assert reading.changes["context"] == 131_072  # nothing that was understood says another
 

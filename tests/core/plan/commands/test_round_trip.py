@@ -91,6 +91,37 @@ def test_what_is_written_is_read_as_the_same_settings(
     assert same(after.settings) == same(plan.settings), text
 
 
+@given(
+    engine=st.sampled_from([Engine.LLAMA_SERVER, Engine.LLAMA_CLI, Engine.IK_LLAMA]),
+    drafted=st.none() | st.integers(1, 16),
+    cache=st.sampled_from(CACHE_TYPES),
+    layers=st.just("all") | st.integers(0, 30),
+    shell=st.sampled_from(Shell),
+    head=st.booleans(),
+)
+def test_a_draft_comes_back_with_its_options(
+    engine: Engine, drafted: int | None, cache: str, layers: Any, shell: Shell, head: bool
+) -> None:
+    if head:
+        choice = Choice(engine=engine, draft_head=True, drafted=drafted, draft_cache_k=cache)
+        plan = resolve(base("Qwen3.6-27B").model, on_a_3090(), choice)
+    else:
+        choice = Choice(
+            engine=engine,
+            draft=base("Llama-3.2-1B").model,
+            drafted=drafted,
+            draft_gpu_layers=layers,
+            draft_cache_v=cache,
+        )
+        plan = resolve(base("Gemma-3-27B").model, on_a_3090(), choice)
+    assume(sayable(plan))
+    reading = read_settings(command(plan, shell).text, plan, shell)
+    assert not reading.unread
+    before = Choice(draft_head=True, drafted=9, draft_cache_k="q4_0", draft_gpu_layers=1)
+    after = resolve(plan.model, plan.machine, reading.applied(before))
+    assert after.settings == plan.settings
+
+
 @given(CHOICES)
 def test_every_choice_of_llama_server_can_be_said(choice: Choice) -> None:
     plan = resolve(
