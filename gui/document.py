@@ -56,6 +56,8 @@ class _State:
     choice: Choice = field(default_factory=Choice)
 
 
+# A step of more fields than these is not named by them.
+_NAMED = 3
 _MERGE_IDS = {
     name: number for number, name in enumerate([f.name for f in fields(Choice)] + ["machine"])
 }
@@ -225,6 +227,8 @@ class _Step(QUndoCommand):
         merge: bool,
     ) -> None:
         words = " and ".join(_WORDS.get(name, name.replace("_", " ")) for name in names)
+        if len(names) > _NAMED:
+            words = "several settings"
         super().__init__(words or "reset")
         # The document owns the stack that owns this: a reference back would leave the whole ring to
         # the garbage collector, which takes it apart in an order that Qt does not survive.

@@ -52,6 +52,8 @@ class Actions(QObject):
         self.reset = self._action("Re&set choices", "Ctrl+0")
         self.copy_markdown = self._action("Copy report as &Markdown", "Ctrl+Shift+C")
         self.copy_json = self._action("Copy report as &JSON")
+        self.copy_command = self._action("Copy &command…", "Ctrl+L")
+        self.paste_settings = self._action("&Paste settings…", "Ctrl+Shift+V")
         self.filter = self._action("&Filter tensors or metadata", "Ctrl+F")
         self.overview = self._action("&Overview", "Ctrl+1")
         self.tensors = self._action("&Tensors", "Ctrl+2")
@@ -72,6 +74,8 @@ class Actions(QObject):
             self.reset,
             self.copy_markdown,
             self.copy_json,
+            self.copy_command,
+            self.paste_settings,
             self.filter,
             self.overview,
             self.tensors,
@@ -127,6 +131,8 @@ class Actions(QObject):
         file.addActions([self.reload, self.close_model, self.double_click, self.quit])
         edit = bar.addMenu("&Edit")
         edit.addActions([self.undo, self.redo, self.reset])
+        edit.addSeparator()
+        edit.addActions([self.copy_command, self.paste_settings])
         edit.addSeparator()
         edit.addActions([self.copy_markdown, self.copy_json])
         view = bar.addMenu("&View")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtWidgets import QWidget
 
 from gui.document import Document
+
+if TYPE_CHECKING:
+    from gui.panels.command import CommandDialog
 
 
 def explain(document: Document) -> QWidget:
@@ -19,3 +24,10 @@ def double_click(window: QWidget) -> None:
     from gui.main_window.double_click import DoubleClickDialog
 
     DoubleClickDialog(window).show()
+
+
+def command(document: Document, window: QWidget) -> CommandDialog:
+    """The command for the choice, and a pasted one; one dialog for the window."""
+    from gui.panels.command import CommandDialog
+
+    return window.findChild(CommandDialog) or CommandDialog(document, window)

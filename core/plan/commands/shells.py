@@ -25,6 +25,9 @@ _SINGLE = "'\u2018\u2019\u201a\u201b"
 _DOUBLE = '"\u201c\u201d\u201e'
 _PLAIN_POWERSHELL = re.compile(r"[A-Za-z0-9_./:\\-]+")
 _PLAIN_CMD = re.compile(r"[A-Za-z0-9_./:\\-]+")
+# A longer command has several lines, each with options up to about this many characters.
+_LINE, _ROW = 80, 50
+_GOES_ON = {Shell.BASH: " \\\n  ", Shell.POWERSHELL: " `\n  ", Shell.CMD: " ^\n  "}
 _SPECIAL_CMD = frozenset('()%!^"<>&|')
 
 
@@ -304,8 +307,18 @@ def _skip(text: str, at: int, what: str) -> int:
 
 
 def joined(words: Sequence[str], shell: Shell) -> str:
-    """A command in one line."""
+    """A command: in one line where that is short, else an option a line, as this shell goes on."""
     written = [quote(word, shell) for word in words]
     if shell is Shell.POWERSHELL and written and written[0][:1] == "'":
-        written.insert(0, "&")
-    return " ".join(written)
+        written[0] = f"& {written[0]}"
+    line = " ".join(written)
+    if len(line) <= _LINE:
+        return line
+    rows = [written[0]]
+    for word, text in zip(words[1:], written[1:], strict=True):
+        option = word.startswith("-") and not word[1:2].isdigit()
+        if option and len(rows[-1]) + len(text) > _ROW:
+            rows.append(text)
+        else:
+            rows[-1] += f" {text}"
+    return _GOES_ON[shell].join(rows)

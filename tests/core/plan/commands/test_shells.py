@@ -118,7 +118,7 @@ def test_the_command_prompt_and_the_program_behind_it_read_back_every_word(
     words: list[str],
 ) -> None:
     words = [re.sub(r"[\n\r\v\f\x1c-\x1f\x85\u2028\u2029]", "", word) for word in words]
-    line = joined(words, Shell.CMD)
+    line = " ".join(quote(word, Shell.CMD) for word in words)
     variables = {"PATH": "!!", "a": "!!", "b": "!!", '"b"': "!!"}
     assert windows_parses(cmd_passes_on(line, variables)) == words
 
@@ -172,3 +172,23 @@ def test_where_the_output_goes_is_no_word_of_the_command(shell: Shell, text: str
 
 def test_a_program_in_quotes_is_called_in_powershell() -> None:
     assert joined(["C:\\My Tools\\llama.exe"], Shell.POWERSHELL) == "& 'C:\\My Tools\\llama.exe'"
+
+
+@pytest.mark.parametrize("shell", Shell)
+def test_a_long_command_has_a_line_for_its_options_and_is_read_as_one(shell: Shell) -> None:
+    words = [
+        "llama-server",
+        "-m",
+        "a b" * 30,
+        "-c",
+        "8192",
+        "-ngl",
+        "-1",
+        "--swa-full",
+        "-fa",
+        "on",
+    ]
+    text = joined(words, shell)
+    assert len(text.split("\n")) > 1
+    (line,) = split(text, shell)
+    assert line.words == words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,31 +13,40 @@ from core.plan import resolve
 from core.plan.choice import Engine, FlashAttention
 from core.plan.commands import Shell, command, flags
 from core.plan.commands.llama import every_option
+from core.plan.plan import Plan
 from tests.support.specimen_plans import specimen_plan
-
-NAME = "Llama-3.1-8B-Instruct-Q4_K_M"
 
 
 def text(word: str = "Llama-3.1-8B", shell: Shell = Shell.BASH, **choice: Any) -> str:
-    plan = specimen_plan(word, **choice)
-    path = str(plan.model.file.header.path)
-    return command(plan, shell).text.replace(path, "F").replace(path.removesuffix(".gguf"), "F")
+    return command(at("/F", specimen_plan(word, **choice)), shell).text
+
+
+def words_of(plan: Plan, everything: bool = True) -> list[str]:
+    """The command as bash takes it, which goes on in the next line after a backslash."""
+    return shlex.split(command(plan, Shell.BASH, everything=everything).text.replace("\\\n", ""))
+
+
+def at(path: str, plan: Plan) -> Plan:
+    """The plan of a file that lies elsewhere."""
+    header = replace(plan.model.file.header, path=Path(path))
+    model = replace(plan.model, file=replace(plan.model.file, header=header))
+    return resolve(model, plan.machine, plan.choice)
 
 
 def test_only_what_llama_server_would_not_do_by_itself_is_said() -> None:
-    assert text() == "llama-server -m F -c 16384"
-    assert text(slots=4) == "llama-server -m F -c 16384 -np 4"
-    assert text(slots=8, unified_cache=True) == "llama-server -m F -c 16384 -np 8 -kvu"
-    assert text(unified_cache=False) == "llama-server -m F -c 16384 -np 4"
+    assert text() == "llama-server -m /F -c 16384"
+    assert text(slots=4) == "llama-server -m /F -c 16384 -np 4"
+    assert text(slots=8, unified_cache=True) == "llama-server -m /F -c 16384 -np 8 -kvu"
+    assert text(unified_cache=False) == "llama-server -m /F -c 16384 -np 4"
     assert text(cache_k="q8_0", cache_v="q8_0", flash_attention=FlashAttention.ON) == (
-        "llama-server -m F -c 16384 -ctk q8_0 -ctv q8_0 -fa on"
+        "llama-server -m /F -c 16384 -ctk q8_0 -ctv q8_0 -fa on"
     )
     assert text(gpu_layers=20, ubatch=1024, backend="cpu") == (
-        "llama-server -m F -c 16384 -ub 1024 -dev none"
+        "llama-server -m /F -c 16384 -ub 1024 -dev none"
     )
-    assert text(gpu_layers=20) == "llama-server -m F -c 16384 -ngl 20"
-    assert text("gpt-oss-20b", cpu_moe=7) == "llama-server -m F -c 16384 -ncmoe 7"
-    assert text(engine=Engine.LLAMA_CLI) == "llama-cli -m F -c 16384"
+    assert text(gpu_layers=20) == "llama-server -m /F -c 16384 -ngl 20"
+    assert text("gpt-oss-20b", cpu_moe=7) == "llama-server -m /F -c 16384 -ncmoe 7"
+    assert text(engine=Engine.LLAMA_CLI) == "llama-cli -m /F -c 16384"
 
 
 def test_where_it_is_tight_the_layers_are_not_left_to_llama_cpp() -> None:
@@ -46,7 +56,7 @@ def test_where_it_is_tight_the_layers_are_not_left_to_llama_cpp() -> None:
 
 def test_all_options_are_those_of_a_dry_run() -> None:
     plan = specimen_plan("Llama-3.1-8B", cache_k="q8_0")
-    made = command(plan, Shell.BASH, everything=True).parts[0].text.split()
+    made = words_of(plan)
     assert made[1:] == every_option(plan, unified=True)
 
 
@@ -56,7 +66,7 @@ def test_every_option_that_is_written_is_one_of_llama_cpp() -> None:
         batch=77, cache_k="q4_0", cache_v="q8_0", flash_attention=FlashAttention.ON,
     )  # fmt: skip
     for everything in (False, True):
-        words = command(plan, Shell.BASH, everything=everything).parts[0].text.split()
+        words = words_of(plan, everything)
         place = 1
         while place < len(words):
             flag = flags.of(words[place], flags.LLAMA)
@@ -67,18 +77,18 @@ def test_every_option_that_is_written_is_one_of_llama_cpp() -> None:
 def test_a_quantization_comes_first() -> None:
     made = text(requantize="IQ4_XS")
     assert made == (
-        "# Quantize first\nllama-quantize F F-IQ4_XS.gguf IQ4_XS\n\n"
-        "# Then start it with\nllama-server -m F-IQ4_XS.gguf -c 16384"
+        "# Quantize first\nllama-quantize /F /F-IQ4_XS.gguf IQ4_XS\n\n"
+        "# Then start it with\nllama-server -m /F-IQ4_XS.gguf -c 16384"
     )
 
 
 def test_ollama_has_its_variables_and_a_modelfile() -> None:
     made = text(engine=Engine.OLLAMA, cache_k="q8_0", cache_v="q8_0", slots=2, gpu_layers=20)
-    name = "llama-3.1-8b-instruct-q4_k_m"
+    name = "f"
     assert made == (
         "# Start the server with\n"
         "OLLAMA_NUM_PARALLEL=2 OLLAMA_KV_CACHE_TYPE=q8_0 OLLAMA_FLASH_ATTENTION=1 ollama serve\n\n"
-        "# Modelfile\nFROM F\nPARAMETER num_ctx 16384\nPARAMETER num_gpu 20\n\n"
+        "# Modelfile\nFROM /F\nPARAMETER num_ctx 16384\nPARAMETER num_gpu 20\n\n"
         f"# Then\nollama create {name} -f Modelfile\nollama run {name}"
     )
     made = text(shell=Shell.POWERSHELL, engine=Engine.OLLAMA, slots=2)
@@ -91,7 +101,7 @@ def test_ollama_has_its_variables_and_a_modelfile() -> None:
 def test_lm_studio_has_a_command_and_its_settings_in_words() -> None:
     made = text(engine=Engine.LM_STUDIO, slots=2, cache_k="q8_0", cpu_moe=3, gpu_layers=11)
     assert made == (
-        f"# Load it with\nlms load {NAME} --context-length 16384 --gpu 0.3333 --parallel 2\n\n"
+        "# Load it with\nlms load F --context-length 16384 --gpu 0.3333 --parallel 2\n\n"
         "# In the load settings of the model\n# K Cache Quantization Type: q8_0\n"
         "# Layers whose experts are forced onto the CPU: 3"
     )
@@ -99,7 +109,7 @@ def test_lm_studio_has_a_command_and_its_settings_in_words() -> None:
 
 def test_vllm_is_told_how_many_requests_it_may_serve() -> None:
     made = text(engine=Engine.VLLM, slots=8, context=4096)
-    assert made == "vllm serve F --max-model-len 4096 --max-num-seqs 8"
+    assert made == "vllm serve /F --max-model-len 4096 --max-num-seqs 8"
 
 
 @pytest.mark.parametrize(
@@ -111,8 +121,5 @@ def test_vllm_is_told_how_many_requests_it_may_serve() -> None:
     ],
 )
 def test_a_path_is_quoted_as_the_shell_must_have_it(shell: Shell, expected: str) -> None:
-    plan = specimen_plan("Llama-3.2-1B")
-    header = replace(plan.model.file.header, path=Path("/m/it's 50%.gguf"))
-    model = replace(plan.model, file=replace(plan.model.file, header=header))
-    made = command(resolve(model, plan.machine, plan.choice), shell).text
-    assert made == f"{expected} -c 16384"
+    plan = at("/m/it's 50%.gguf", specimen_plan("Llama-3.2-1B"))
+    assert command(plan, shell).text == f"{expected} -c 16384"

@@ -1,0 +1,59 @@
+"""One dialog, two sides: copy the command for the choice, or paste one."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QDialog, QTabWidget, QVBoxLayout, QWidget
+
+from gui.document import Document
+from gui.panels.command.copy_side import CopySide
+from gui.panels.command.paste_side import PasteSide
+
+# Letters and lines: a command of some options, and what it would change, without scrolling.
+_SIZE = (92, 34)
+
+
+class CommandDialog(QDialog):
+    """Follows the document's plan while it is open."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Settings as a command")
+        self.copy_side = CopySide(document)
+        self.paste_side = PasteSide(document)
+        self.sides = QTabWidget()
+        self.sides.setDocumentMode(True)
+        self.sides.addTab(self.copy_side, "&Copy command")
+        self.sides.addTab(self.paste_side, "&Paste settings")
+        column = QVBoxLayout(self)
+        column.addWidget(self.sides)
+        self.copy_side.closed.connect(self.close)
+        self.paste_side.closed.connect(self.close)
+        document.model_changed.connect(self._model_changed)
+        self._document = document
+        letters, lines = _SIZE
+        m, room = self.fontMetrics(), self.screen().availableSize()
+        width, height = letters * m.averageCharWidth(), lines * m.height()
+        self.resize(min(width, 9 * room.width() // 10), min(height, 9 * room.height() // 10))
+
+    def open_copy(self) -> None:
+        """Show the command for the choice."""
+        self.sides.setCurrentWidget(self.copy_side)
+        self.copy_side.show_plan()
+        self._to_front()
+        self.copy_side.text.setFocus()
+
+    def open_paste(self) -> None:
+        """Show the side that reads; what lies on the clipboard is taken where it says something."""
+        self.sides.setCurrentWidget(self.paste_side)
+        self.paste_side.take_clipboard()
+        self._to_front()
+        self.paste_side.text.setFocus()
+
+    def _to_front(self) -> None:
+        self.show()
+        self.raise_()
+        self.activateWindow()
+
+    def _model_changed(self) -> None:
+        if self._document.model is None:
+            self.close()

@@ -1,0 +1,202 @@
+"""A pasted command: what it would change, what does not matter, what is not understood."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.plan import reason
+from core.plan.choice import Engine
+from core.plan.commands import Reading, read_settings
+from core.plan.commands.reading import LONGEST
+from core.plan.engines import RULES
+from core.plan.plan import Plan, Settings
+from core.provenance import format_value
+from gui import theme
+from gui.document import Document
+from gui.widgets.text import Style, Text
+
+_PROMPT = (
+    "Paste a command of llama-server, llama-cli, llama-bench, Ollama, LM Studio or vLLM here, "
+    "a Modelfile, or single options such as -c 32768 -ctk q8_0"
+)
+# Settings in the words of the window, in its order; what follows from another is left out.
+_WORDS = {
+    "engine": "Engine",
+    "requested_context": "Context",
+    "depth": "Depth",
+    "cache_k": "K cache type",
+    "cache_v": "V cache type",
+    "slots": "Slots",
+    "unified_cache": "One cache for all slots",
+    "flash_attention": "Flash attention",
+    "requantize": "Quantization",
+    "gpu_layers": "GPU layers",
+    "cpu_moe": "Layers with experts in RAM",
+    "batch": "Batch",
+    "ubatch": "ubatch",
+    "swa_full": "Full window cache",
+    "backend": "Backend",
+    "projector": "Projector",
+    "projector_on_gpu": "Projector on the GPU",
+    "draft": "Draft model",
+    "draft_head": "Draft blocks of the file",
+    "drafted": "Drafted tokens",
+    "draft_gpu_layers": "GPU layers of the draft",
+    "draft_cache_k": "K cache type of the draft",
+    "draft_cache_v": "V cache type of the draft",
+}
+
+
+class PasteSide(QWidget):
+    """Shows what a text would change before it changes anything."""
+
+    closed = Signal()
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self.reading: Reading | None = None
+        self.text = QPlainTextEdit()
+        self.text.setPlaceholderText(_PROMPT)
+        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.text.setAccessibleName("A pasted command")
+        self.text.setTabChangesFocus(True)
+        self.changes = _Section("It changes")
+        self.unread = _Section("Not taken over")
+        self.no_matter = _Section("Without effect on memory and speed")
+        self.then = Text("", Style.STRONG, wrap=True)
+        self.apply = QPushButton("&Apply")
+        self.apply.setToolTip("As one step, which can be undone")
+        self.apply.setDefault(True)
+        close = QPushButton("Close")
+        close.setAutoDefault(False)
+        answer = QWidget()
+        lines = QVBoxLayout(answer)
+        lines.setContentsMargins(0, 0, 0, 0)
+        for section in (self.changes, self.unread, self.no_matter):
+            lines.addWidget(section)
+        lines.addStretch(1)
+        room = QScrollArea()
+        room.setWidget(answer)
+        room.setWidgetResizable(True)
+        room.setFrameShape(QScrollArea.Shape.NoFrame)
+        foot = QHBoxLayout()
+        foot.addWidget(self.then, 1)
+        foot.addWidget(self.apply)
+        foot.addWidget(close)
+        column = QVBoxLayout(self)
+        column.addWidget(self.text, 2)
+        column.addWidget(room, 3)
+        column.addLayout(foot)
+        self.text.textChanged.connect(self.read)
+        self.apply.clicked.connect(self._apply)
+        close.clicked.connect(self.closed)
+        document.plan_changed.connect(self._plan_changed)
+        document.units_changed.connect(self._plan_changed)
+        self.read()
+
+    def take_clipboard(self) -> None:
+        """Read what lies on the clipboard, where it sets anything; else the text stays."""
+        plan, text = self._document.plan, QGuiApplication.clipboard().text()
+        if plan is not None and len(text) <= LONGEST and read_settings(text, plan).changes:
+            self.text.setPlainText(text)
+        else:
+            self.read()
+
+    def read(self) -> None:
+        """Say what the text would change."""
+        plan, text = self._document.plan, self.text.toPlainText()
+        self.reading = None
+        if plan is None or not text.strip():
+            for section in (self.changes, self.unread, self.no_matter):
+                section.show_lines(())
+            self.then.set_text("")
+            self.apply.setEnabled(False)
+            return
+        reading = self.reading = read_settings(text, plan)
+        wanted = self._wanted(reading)
+        after = self._document.what_if(**wanted)
+        lines = [*differences(plan, after), *reading.notes]
+        if reading.changes and not differences(plan, after):
+            lines.insert(0, "Nothing: these are the settings that are planned already.")
+        self.changes.show_lines(lines)
+        self.unread.show_lines([each.sentence for each in reading.unread])
+        self.no_matter.show_lines([", ".join(reading.no_matter)] if reading.no_matter else ())
+        self.then.set_text(self._verdict(after) if wanted else "")
+        self.apply.setEnabled(bool(wanted))
+
+    def _wanted(self, reading: Reading) -> dict[str, Any]:
+        """The fields that would be others than they are."""
+        choice = self._document.choice
+        return {k: v for k, v in reading.changes.items() if getattr(choice, k) != v}
+
+    def _verdict(self, plan: Plan) -> str:
+        word = theme.colors().verdict(plan.verdict).word
+        ceiling = plan.speed.ceiling
+        speed = f"; ceiling {format_value(ceiling.value, ceiling.unit)}" if ceiling.known else ""
+        return f"Then: {word}, {reason(plan, self._document.units)}{speed}."
+
+    def _apply(self) -> None:
+        if self.reading is not None:
+            self._document.end_step()  # a step of its own, whatever was chosen just now
+            self._document.choose(**self._wanted(self.reading))
+            self._document.end_step()
+
+    def _plan_changed(self) -> None:
+        if self.isVisible():
+            self.read()
+
+
+class _Section(QWidget):
+    """A heading and lines; hidden without lines."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self.lines = Text("", Style.BODY, wrap=True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(Text(title.upper(), Style.HEADING))
+        column.addWidget(self.lines)
+
+    def show_lines(self, lines: list[str] | tuple[str, ...]) -> None:
+        """One under the other."""
+        self.lines.set_text("\n".join(lines))
+        self.setVisible(bool(lines))
+
+
+def differences(before: Plan, after: Plan) -> list[str]:
+    """ "Context: 16,384 → 32,768", for every setting that differs."""
+    found = []
+    follows = before.choice.depth is None and after.choice.depth is None
+    for field in fields(Settings):
+        name = None if follows and field.name == "depth" else _WORDS.get(field.name)
+        old, new = getattr(before.settings, field.name), getattr(after.settings, field.name)
+        if name is not None and old != new:
+            found.append(f"{name}: {_shown(field.name, old)} → {_shown(field.name, new)}")
+    order = list(_WORDS.values())
+    return sorted(found, key=lambda line: order.index(line.partition(":")[0]))
+
+
+def _shown(name: str, value: object) -> str:
+    if name == "engine":
+        return RULES[Engine(str(value))].name
+    if name == "requantize":
+        return str(value or "as the file is")
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:,}" if isinstance(value, int) else str(value)
