@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.machine.catalogue import described, match
-from core.machine.detect import apple, dmi, linux, nvidia, processor
+from core.machine.detect import apple, dmi, dxgi, linux, nvidia, processor, windows
 from core.machine.detect.disk import disk_of
 from core.machine.detect.gpu import Reading
-from core.machine.detect.limits import output_of, text_of
+from core.machine.detect.limits import TookTooLongError, call_within, output_of, text_of
 from core.machine.detect.memory import Ram, control_groups, read_ram
 from core.machine.machine import (
     Backend,
@@ -23,7 +23,7 @@ from core.machine.machine import (
     unknown_bytes,
 )
 from core.problems import Problem, Severity
-from core.provenance import Number, Rank, Source, Unit
+from core.provenance import Input, Number, Rank, Source, Unit
 
 __all__ = ["detect", "disk_of", "ram"]
 
@@ -47,10 +47,22 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
     cpuinfo = text_of(root / "proc/cpuinfo")
     board = text_of(root / "proc/device-tree/model")
     name = processor.name_from_cpuinfo(cpuinfo) or board or processor.name_elsewhere()
+    if sys.platform == "win32":
+        return put_together(_windows(name, memory))
     reading = linux.gpus(root, nvidia.Board(board, memory.total.value), wake, memory)
     modules = dmi.modules(text_of(root / "run/udev/data/+dmi:id"))
     found = Parts(name, reading, memory, modules, disk, _cores())
     return put_together(found, _surroundings(cpuinfo))
+
+
+def _windows(name: str, memory: Ram) -> Parts:
+    told = windows.told(output_of(windows.COMMAND, windows.SECONDS) or "")
+    try:
+        adapters = call_within(windows.SECONDS, "dxgi", dxgi.adapters)
+    except (TookTooLongError, OSError, AttributeError):  # it hangs, or there is none
+        adapters = ()
+    reading = windows.gpus(adapters, told, nvidia.ask(None, None))
+    return Parts(name, reading, memory, told.modules, told.disk, _cores())
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +129,19 @@ def _with_ram(device: Device, memory: Ram, modules: Number[float], *, single: bo
     """
     if device.memory.value is None:
         device = replace(device, memory=memory.total, used=memory.used)
+    available = memory.available
+    if device.used.value is None and device.memory.value is not None and available is not None:
+        free = min(device.memory.value, available)
+        used = replace(
+            memory.used,
+            value=device.memory.value - free,
+            formula="memory - min(memory, available RAM)",
+            inputs=(
+                Input("memory", device.memory.value, Unit.BYTES),
+                Input("available RAM", available, Unit.BYTES),
+            ),
+        )
+        device = replace(device, used=used)
     if modules.value is not None and (single or device.bandwidth.value is None):
         rows = match(device.name, bandwidth=modules.value)
         device = described(replace(device, bandwidth=modules), rows)

@@ -52,7 +52,9 @@ def modules(database: str) -> tuple[Module, ...]:
             Module(
                 size=size,
                 type=slot.get("TYPE", ""),
-                speed=_speed(whole(slot.get("CONFIGURED_SPEED_MTS")), slot.get("SPEED_MTS")),
+                speed=module_speed(
+                    whole(slot.get("CONFIGURED_SPEED_MTS")), whole(slot.get("SPEED_MTS"))
+                ),
                 width=whole(slot.get("DATA_WIDTH")),
                 channel=channel(slot.get("LOCATOR", ""), slot.get("BANK_LOCATOR", "")),
             )
@@ -121,9 +123,8 @@ def _bus_bits(found: tuple[Module, ...]) -> tuple[int | None, str]:
     return 64 * len(names), f"{len(names)} channels of 64 bits, by the names of the slots."
 
 
-def _speed(configured: int | None, rated_text: str | None) -> int | None:
+def module_speed(configured: int | None, rated: int | None) -> int | None:
     """MT/s as configured. Some firmware writes the clock, half of it, there: then the rated one."""
-    rated = whole(rated_text)
     if configured and rated and abs(configured * 2 / rated - 1) < 0.03:
         return rated
     speed = configured or rated
