@@ -95,7 +95,6 @@ def exchange_all(
             _close(exchanges)
             return
     collects = gc.isenabled()
-    gc.collect()
     gc.disable()  # its pauses would be counted as the server's
     try:
         with selectors.DefaultSelector() as selector:

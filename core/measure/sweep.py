@@ -10,7 +10,7 @@ from typing import NoReturn
 from core.measure import metrics
 from core.measure.checks import PASSING, checked, oddities
 from core.measure.client import Client, ClientError
-from core.measure.clocks import utc_now
+from core.measure.clocks import asleep_seconds, utc_now
 from core.measure.control import Control, StoppedError
 from core.measure.events import (
     CellDone,
@@ -24,7 +24,7 @@ from core.measure.events import (
 from core.measure.exchange import Exchange, exchange_all
 from core.measure.prompts import Prompt
 from core.measure.recorder import refusal
-from core.measure.run import Cell, Run, RunStatus, Sample, SampleKind
+from core.measure.run import Cell, Run, RunStatus, Sample, SampleKind, ServerKind
 from core.measure.wire.ask import NoAnswerError
 from core.measure.work import (
     COLD_TOKENS,
@@ -81,6 +81,7 @@ class Sweep:
         rates: Rates | None = None,
         clock: Callable[[], int] = perf_counter_ns,
         zero_ns: int | None = None,
+        asleep: Callable[[], float] = asleep_seconds,
     ) -> None:
         self._run = run
         self._plan = run.plan
@@ -90,6 +91,7 @@ class Sweep:
         self._skip = frozenset(skip)
         self._clock = clock
         self._zero = clock() if zero_ns is None else zero_ns
+        self._asleep = asleep
         self._remaining = list(steps(run.plan, self._skip))
         self._rates = rates or Rates()
         self._whole = expected_seconds(self._remaining, self._rates)
@@ -143,7 +145,7 @@ class Sweep:
                     "beyond_context",
                     f"Depth {format_tokens(depth)} and {format_tokens(plan.tokens)} tokens more do "
                     f"not fit into the server's context of {format_tokens(target.context)}.",
-                    advice="Measure at smaller depths, or start it with a larger context.",
+                    advice=_MORE_CONTEXT.get(target.kind, _MORE_CONTEXT_ELSEWHERE),
                 )
             elif target.slots is not None and level > target.slots:
                 problem = Problem(
@@ -280,6 +282,7 @@ class Sweep:
             stall_seconds=self._plan.stall_seconds,
             watch=lambda now: self._watch(now, tokens),
             clock=self._clock,
+            asleep=self._asleep,
         )
         found = []
         for user, (each, prompt) in enumerate(zip(exchanges, prompts, strict=True)):
@@ -462,6 +465,13 @@ class Sweep:
         )
 
 
+_MORE_CONTEXT_ELSEWHERE = "Measure at smaller depths, or start it with a larger context."
+_MORE_CONTEXT = {
+    # A larger num_ctx in a request would load the model anew, and /v1 passes it over.
+    ServerKind.OLLAMA: "Measure at smaller depths, set OLLAMA_CONTEXT_LENGTH for the server, or "
+    "make a model of your own with PARAMETER num_ctx.",
+    ServerKind.LM_STUDIO: "Measure at smaller depths, or load the model with a larger context.",
+}
 _BUSY = Problem(
     "busy",
     "The server was still busy for somebody else.",

@@ -86,6 +86,7 @@ class Replay:
     """A running server. ``scripts`` may be changed while it runs; ``asked`` is every request."""
 
     port: int
+    listening: socket.socket
     scripts: dict[str, Script]
     server: str = ""
     asked: list[Asked] = field(default_factory=list)
@@ -94,6 +95,11 @@ class Replay:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def die(self) -> None:
+        """As a process that is killed: from now on nothing listens, and answers break off."""
+        self.over.set()
+        self.listening.close()
 
     def bodies(self, path: str) -> list[dict[str, Any]]:
         """What was sent to a path, in order."""
@@ -105,7 +111,7 @@ def replay(scripts: Mapping[str, Script], server: str = "") -> Iterator[Replay]:
     """A server on a free port; what it has no script for is not found. ``server`` is its header."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(0.02)
-        playing = Replay(listening.getsockname()[1], dict(scripts), server)
+        playing = Replay(listening.getsockname()[1], listening, dict(scripts), server)
         threads: list[Thread] = []
 
         def accept() -> None:
@@ -139,6 +145,8 @@ def _serve(connection: socket.socket, playing: Replay) -> None:
         for act in acts:
             if isinstance(act, Pause):
                 playing.over.wait(act.seconds)
+                if playing.over.is_set():
+                    return
             elif isinstance(act, Break):
                 linger = struct.pack("ii", 1, 0)
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
