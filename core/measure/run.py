@@ -73,7 +73,6 @@ class RunPlan:
     warm_ups: int = 1
     cold: int = 1
     concurrency: tuple[int, ...] = (1,)
-    seed: int = 1
     stall_seconds: float = 300.0
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
 from typing import NoReturn
+from uuid import uuid4
 
 from core.measure import metrics
 from core.measure.checks import PASSING, checked, oddities
@@ -120,7 +121,7 @@ class Sweep:
         self._wait_until_ready()
         cells = self._possible()
         if cells:
-            self._client.prepare(f"{self._plan.seed}/{self._run.id}/{utc_now()}")
+            self._client.prepare(uuid4().hex)  # no run may find another one's prompts in a cache
             self._probe()
         finished = len(self._skip)
         for depth, level in cells:
