@@ -6,6 +6,7 @@ any text and answer with tokens that mean nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import gguf
@@ -20,12 +21,19 @@ _NORMAL, _UNKNOWN, _CONTROL, _BYTE = 1, 2, 3, 6  # gguf.TokenType
 
 
 def write_tiny_llama(
-    path: Path, *, layers: int = 2, embedding: int = 64, context_length: int = 131_072
+    path: Path,
+    *,
+    layers: int = 2,
+    embedding: int = 64,
+    context_length: int = 131_072,
+    tokenizer: Callable[[gguf.GGUFWriter], int] | None = None,
 ) -> Path:
-    """Write it: 4 heads of which 2 hold K and V, untied head, f32."""
+    """Write it: 4 heads of which 2 hold K and V, untied head, f32.
+
+    ``tokenizer`` adds another vocabulary and answers how many tokens it has.
+    """
     heads, kv_heads, feed_forward = 4, 2, 2 * embedding
     head = embedding // heads
-    tokens, types = _vocabulary()
     writer = gguf.GGUFWriter(str(path), "llama")
     writer.add_name("Tiny random llama")
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
@@ -37,15 +45,8 @@ def write_tiny_llama(
     writer.add_head_count_kv(kv_heads)
     writer.add_layer_norm_rms_eps(1e-5)
     writer.add_rope_dimension_count(head)
-    writer.add_vocab_size(len(tokens))
-    writer.add_tokenizer_model("llama")
-    writer.add_tokenizer_pre("default")
-    writer.add_token_list(tokens)
-    writer.add_token_types(types)
-    writer.add_token_scores([-float(n) for n in range(len(tokens))])
-    writer.add_bos_token_id(1)
-    writer.add_eos_token_id(2)
-    writer.add_unk_token_id(0)
+    count = (tokenizer or _add_tokenizer)(writer)
+    writer.add_vocab_size(count)
     writer.add_chat_template(_TEMPLATE)
     random = np.random.default_rng(0)
 
@@ -56,9 +57,9 @@ def write_tiny_llama(
     def norm(name: str) -> None:
         writer.add_tensor(f"{name}.weight", np.ones(embedding, np.float32))
 
-    matrix("token_embd", len(tokens), embedding)
+    matrix("token_embd", count, embedding)
     norm("output_norm")
-    matrix("output", len(tokens), embedding)
+    matrix("output", count, embedding)
     for layer in range(layers):
         block = f"blk.{layer}"
         norm(f"{block}.attn_norm")
@@ -75,6 +76,19 @@ def write_tiny_llama(
     writer.write_tensors_to_file()
     writer.close()
     return path
+
+
+def _add_tokenizer(writer: gguf.GGUFWriter) -> int:
+    tokens, types = _vocabulary()
+    writer.add_tokenizer_model("llama")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list(tokens)
+    writer.add_token_types(types)
+    writer.add_token_scores([-float(n) for n in range(len(tokens))])
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.add_unk_token_id(0)
+    return len(tokens)
 
 
 def _vocabulary() -> tuple[list[bytes], list[int]]:

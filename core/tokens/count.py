@@ -1,0 +1,77 @@
+"""How many tokens a text has: counted where the vocabulary allows it, else estimated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.gguf.header import Header
+from core.provenance import Input, Number, Rank, Source, Unit
+from core.tokens.tokenizer import Tokenizer
+from core.tokens.vocabulary import VocabularyError, read_vocabulary
+
+# The rule of thumb of OpenAI's documentation for English; code and other languages take more.
+BYTES_PER_TOKEN = 4
+_THUMB = Source(Rank.ESTIMATED, "a rule of thumb: 4 bytes of English text a token")
+_OWN = Source(Rank.DERIVED, "the file's vocabulary, cut and merged as llama.cpp b11434 does")
+_CLOSE = Source(Rank.ESTIMATED, "the file's vocabulary, cut by a common rule")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """``tokens`` of a text of ``bytes`` bytes. ``exact`` says that llama.cpp counts the same."""
+
+    tokens: Number[int]
+    bytes: int
+    exact: bool
+
+
+def estimated(text: str, why: str) -> Counted:
+    """About how many tokens a text has; ``why`` says why they could not be counted."""
+    size = len(text.encode("utf-8", "surrogateescape"))
+    value = -(-size // BYTES_PER_TOKEN)
+    number = Number(
+        value,
+        Unit.TOKENS,
+        _THUMB,
+        f"bytes / {BYTES_PER_TOKEN}",
+        (Input("text", size, Unit.BYTES),),
+        f"An estimate: {why} Code and other languages take more tokens.",
+    )
+    return Counted(number, size, exact=False)
+
+
+def count_text(header: Header, text: str, cancelled: Callable[[], bool] = lambda: False) -> Counted:
+    """Count with the vocabulary of this file; an estimate where that cannot be done.
+
+    Takes seconds for a large vocabulary and a long text: for a worker. Raises VocabularyError only
+    where ``cancelled`` said so.
+    """
+    try:
+        tokenizer = Tokenizer(read_vocabulary(header, cancelled))
+        return counted(tokenizer, text, cancelled)
+    except VocabularyError as error:
+        if error.problem.code == "cancelled":
+            raise
+        return estimated(text, error.problem.message)
+
+
+def counted(
+    tokenizer: Tokenizer, text: str, cancelled: Callable[[], bool] = lambda: False
+) -> Counted:
+    """Count with a tokenizer that is there already."""
+    size = len(text.encode("utf-8", "surrogateescape"))
+    count = len(tokenizer.encode(text, cancelled=cancelled))
+    note = "" if tokenizer.exact else f"An estimate: {tokenizer.doubt}."
+    return Counted(
+        Number(
+            count,
+            Unit.TOKENS,
+            _OWN if tokenizer.exact else _CLOSE,
+            "tokens of the text",
+            (Input("text", size, Unit.BYTES),),
+            note,
+        ),
+        size,
+        tokenizer.exact,
+    )
