@@ -6,7 +6,7 @@ When a signal is emitted every property is already up to date, the plan included
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from time import monotonic
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from core import plan as core_plan
-from core.machine.machine import Backend, Device, DeviceKind, Machine
+from core.machine.machine import Backend, Device, DeviceKind, Machine, with_margin
 from core.model.model import Model
 from core.plan.choice import Choice
 from core.plan.plan import Plan
@@ -68,6 +68,12 @@ _WORDS = {
     "gpu_layers": "GPU layers",
     "cpu_moe": "experts in RAM",
     "swa_full": "full window cache",
+    "projector_on_gpu": "projector on the GPU",
+    "draft": "draft model",
+    "draft_head": "draft blocks",
+    "draft_gpu_layers": "GPU layers of the draft",
+    "draft_cache_k": "K cache type of the draft",
+    "draft_cache_v": "V cache type of the draft",
 }
 
 
@@ -81,6 +87,7 @@ class Document(QObject):
     machine_changed = Signal()
     plan_changed = Signal()  # also after every change of model, machine or choice
     units_changed = Signal()
+    margins_changed = Signal()  # what shall stay free, by machine
 
     def __init__(self, resolve: Resolve | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -90,6 +97,8 @@ class Document(QObject):
         self._state = _State()
         self._plan: Plan | None = None
         self._units = UnitSystem.GIB
+        self._margins: dict[str, int] = {}
+        self._dressed: dict[str, tuple[Machine, Machine]] = {}
         self._held = False
         self._merge_until = 0.0
         self._undo_stack = QUndoStack(self)
@@ -107,7 +116,7 @@ class Document(QObject):
     @property
     def this_computer(self) -> Machine | None:
         """This computer as detected, whichever machine is chosen; None while looking."""
-        return self._this_computer
+        return self._this_computer and self._with_margin(self._this_computer)
 
     @property
     def choice(self) -> Choice:
@@ -164,7 +173,17 @@ class Document(QObject):
 
     def set_model(self, model: Model | None) -> None:
         """Show another model, or none. What was chosen for the old model alone is dropped."""
-        choice = replace(self.choice, depth=None, requantize=None, gpu_layers="all", cpu_moe=0)
+        choice = replace(
+            self.choice,
+            depth=None,
+            requantize=None,
+            gpu_layers="all",
+            cpu_moe=0,
+            projector=None,
+            draft=None,
+            draft_head=False,
+            draft_gpu_layers="all",
+        )
         trained = model.shape.context_length if model else None
         if choice.context is not None and (trained is None or choice.context > trained):
             choice = replace(choice, context=None)
@@ -184,6 +203,23 @@ class Document(QObject):
         self.machine_changed.emit()
         if self._state.machine is None:
             self.plan_changed.emit()
+
+    @property
+    def margins(self) -> Mapping[str, int]:
+        """Bytes that shall stay free, by the ids of machines for which somebody said so."""
+        return dict(self._margins)
+
+    def set_margins(self, margins: Mapping[str, int]) -> None:
+        """What is remembered of earlier sessions."""
+        self._margins = dict(margins)
+        self._dressed.clear()
+        self._restore(self._state)
+
+    def set_margin(self, margin: int | None) -> None:
+        """So many bytes shall stay free on the machine shown; None for what is usual there."""
+        margins = {**self._margins, self.machine.id: margin}
+        self.set_margins({id: value for id, value in margins.items() if value is not None})
+        self.margins_changed.emit()
 
     def set_units(self, units: UnitSystem) -> None:
         """Show sizes in GiB or GB."""
@@ -208,7 +244,17 @@ class Document(QObject):
         self.plan_changed.emit()
 
     def _machine_of(self, state: _State) -> Machine:
-        return state.machine or self._this_computer or LOOKING
+        return self._with_margin(state.machine or self._this_computer or LOOKING)
+
+    def _with_margin(self, machine: Machine) -> Machine:
+        """The machine with the user's margin; the same object for the same machine."""
+        if machine.id not in self._margins:
+            return machine
+        known = self._dressed.get(machine.id)
+        if known is None or known[0] is not machine:
+            made = with_margin(machine, self._margins[machine.id])
+            known = self._dressed[machine.id] = (machine, made)
+        return known[1]
 
     def _plan_of(self, model: Model | None, state: _State) -> Plan | None:
         """Made before anything changes: where it fails, the document stays as it was."""

@@ -11,7 +11,7 @@ import logging
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -21,6 +21,7 @@ from core.units import UnitSystem
 
 VERSION = 1
 RECENT_LIMIT = 10
+_MARGINS_KEPT, _MOST_MARGIN = 100, 2**50
 # No settings file of ours comes near this; one that does was not written by us.
 _SIZE_LIMIT = 1_000_000
 
@@ -32,7 +33,8 @@ class Settings:
     """Everything remembered. ``geometry`` and ``splitter`` are Qt's own bytes in base64.
 
     ``recent_files`` are absolute paths, the latest first. ``engine_folder`` is where the user keeps
-    llama.cpp, empty for wherever the PATH leads.
+    llama.cpp, empty for wherever the PATH leads. ``margins`` are the bytes that shall stay free, by
+    machine.
     """
 
     units: UnitSystem = UnitSystem.GIB
@@ -42,6 +44,7 @@ class Settings:
     geometry: str = ""
     splitter: str = ""
     engine_folder: str = ""
+    margins: dict[str, int] = field(default_factory=dict)
 
     def with_recent(self, path: str) -> Settings:
         """The same settings with this file first among the recent ones."""
@@ -140,7 +143,18 @@ def _from_json(stored: dict[str, Any]) -> Settings:
         geometry=_text(stored.get("geometry")),
         splitter=_text(stored.get("splitter")),
         engine_folder=_text(stored.get("engine_folder")),
+        margins=_margins(stored.get("margins")),
     )
+
+
+def _margins(stored: object) -> dict[str, int]:
+    if not isinstance(stored, dict):
+        return {}
+    return {
+        id: value
+        for id, value in list(stored.items())[:_MARGINS_KEPT]
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_MARGIN
+    }
 
 
 def _one_of(value: object, allowed: tuple[Any, ...], default: Any) -> Any:

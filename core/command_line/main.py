@@ -145,7 +145,7 @@ def _add_plan_options(parser: _Parser) -> None:
     add("file", nargs="?", metavar="FILE", help="a GGUF file; any shard stands for all")
     add("--context", metavar="N", help="tokens reserved (16384, or the trained context if smaller)")
     add("--depth", metavar="N", help="tokens in the cache for the speed figures (the context)")
-    add("--cache-k", metavar="TYPE", help=f"{' '.join(CACHE_TYPES)} (f16)")
+    add("--cache-k", metavar="TYPE", help=f"{' '.join(CACHE_TYPES)} (f16); vllm: fp8")
     add("--cache-v", metavar="TYPE", help="the same (f16)")
     add("--flash-attention", metavar="on|off|auto", help="(auto)")
     add("--ubatch", metavar="N", help="tokens in one pass of the prompt (512)")

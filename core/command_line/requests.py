@@ -12,7 +12,7 @@ from typing import Any
 from core.gguf import excerpt
 from core.machine.machine import Backend
 from core.model import RECIPES
-from core.plan.choice import CACHE_TYPES, Choice, Engine, FlashAttention
+from core.plan.choice import ALL_CACHE_TYPES, CACHE_TYPES, Choice, Engine, FlashAttention
 from core.units import LARGEST, parse_bandwidth, parse_bytes
 
 _MOST = 2**31 - 1  # llama.cpp keeps contexts and batches in 32-bit integers
@@ -199,8 +199,8 @@ _PARSERS: dict[str, Callable[[str, object], object]] = {
     "file": _text,
     "context": _number(1, _MOST),
     "depth": _number(0, _MOST),
-    "cache_k": _one_of(*CACHE_TYPES),
-    "cache_v": _one_of(*CACHE_TYPES),
+    "cache_k": _one_of(*ALL_CACHE_TYPES),
+    "cache_v": _one_of(*ALL_CACHE_TYPES),
     "flash_attention": _flash_attention,
     "ubatch": _number(1, _MOST),
     "batch": _number(1, _MOST),

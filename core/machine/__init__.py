@@ -10,7 +10,16 @@ from core.machine.bandwidth import BandwidthMeasurement, measure_bandwidth
 from core.machine.detect import detect, disk_of
 from core.machine.export import as_dict, measurement_as_dict
 from core.machine.link import Link
-from core.machine.machine import Backend, Device, DeviceKind, Disk, DiskKind, Machine, OwnRun
+from core.machine.machine import (
+    Backend,
+    Device,
+    DeviceKind,
+    Disk,
+    DiskKind,
+    Machine,
+    OwnRun,
+    with_margin,
+)
 from core.machine.spec import machine_from, spec_of
 
 __all__ = [
@@ -37,5 +46,6 @@ __all__ = [
     "places",
     "spec_of",
     "with_host_bandwidth",
+    "with_margin",
     "with_ram",
 ]

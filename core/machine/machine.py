@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from core.machine.link import Link
@@ -74,7 +74,8 @@ class Device:
     ``flops`` is the peak rate of dense 16-bit matrix arithmetic, ``flops32`` that of plain 32-bit
     arithmetic, both in operations per second. ``memory_type`` ("GDDR6X"), ``architecture``
     ("Ampere") and ``part`` (what kind of part) are the catalogue's words, "" and None where it has
-    none. ``link`` joins a card to the host; None where there is none or nobody tells.
+    none. ``link`` joins a card to the host; None where there is none or nobody tells. ``margin`` is
+    what its user wants to stay free, bytes; None for what is usual with its backend.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Device:
     architecture: str = ""
     part: RowKind | None = None
     link: Link | None = None
+    margin: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,14 @@ class Machine:
     def host(self) -> Device | None:
         """The device that is the host; None on a unified machine."""
         return next((d for d in self.devices if d.kind is DeviceKind.HOST), None)
+
+
+def with_margin(machine: Machine, margin: int | None) -> Machine:
+    """The machine with so many bytes to stay free on each GPU, or in RAM where there is none;
+    None for what is usual."""
+    chosen = machine.gpus or machine.devices
+    devices = tuple(replace(d, margin=margin) if d in chosen else d for d in machine.devices)
+    return replace(machine, devices=devices)
 
 
 def counted(names: Sequence[str]) -> list[str]:

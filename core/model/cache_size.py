@@ -12,11 +12,14 @@ from dataclasses import dataclass
 from core.gguf.types import BY_NAME
 from core.model.model import CacheFacts, CacheGroup
 
-# ggml's block formats as a cache may use them: elements and bytes of one block.
+# Block formats as a cache may use them, ggml's first: elements and bytes of one block.
 BLOCKS: dict[str, tuple[int, int]] = {
     name: (BY_NAME[name.upper()].block_size, BY_NAME[name.upper()].block_bytes)
     for name in ("f32", "f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl")
 }
+# vLLM's fp8 (e4m3): one byte a value, and no engine's but its own.
+FP8 = "fp8"
+BLOCKS[FP8] = (1, 1)
 PADDING = 256  # tokens; llama.cpp pads every context and every window cache to it
 
 

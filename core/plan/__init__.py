@@ -5,7 +5,7 @@ from core.plan.fits import LargestContext, largest_contexts, search_context
 from core.plan.growth import context_per_request
 from core.plan.resolve import resolve
 from core.plan.settings import default_context, layer_count, used_gpus
-from core.plan.verdict import margin, reason, room
+from core.plan.verdict import margin, margin_of, reason, room
 
 __all__ = [
     "LargestContext",
@@ -15,6 +15,7 @@ __all__ = [
     "largest_contexts",
     "layer_count",
     "margin",
+    "margin_of",
     "reason",
     "resolve",
     "room",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
-from core.model.cache_size import BLOCKS
+from core.model.cache_size import BLOCKS, FP8
 from core.model.model import Model
 
 
@@ -25,7 +25,8 @@ class FlashAttention(StrEnum):
     AUTO = "auto"
 
 
-CACHE_TYPES = tuple(BLOCKS)
+CACHE_TYPES = tuple(name for name in BLOCKS if name != FP8)  # llama.cpp's
+ALL_CACHE_TYPES = (*CACHE_TYPES, FP8)
 # Cache types whose rows are stored as they are: they need no flash attention.
 UNPACKED = frozenset(("f32", "f16", "bf16"))
 # Cache types that CUDA's flash attention reads (llama.cpp b11434, ggml-cuda/fattn.cu; the same

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from core.model.cache_size import FP8
 from core.plan.choice import CACHE_TYPES, Engine
 
 MIB, GIB = 2**20, 2**30
@@ -136,8 +137,7 @@ RULES: dict[Engine, EngineRules] = {
         prompt_cache_option="--cache-ram",
         source="ikawrakow/ik_llama.cpp, 2026-08-15, docs/parameters.md",
     ),
-    # Window layers of mixed models take whole pages for every token (vllm-project/vllm#39254). Its
-    # other cache type, fp8, is half of f16 and none of llama.cpp's.
+    # Window layers of mixed models take whole pages for every token (vllm-project/vllm#39254).
     Engine.VLLM: EngineRules(
         name="vLLM",
         slots=1,
@@ -147,7 +147,7 @@ RULES: dict[Engine, EngineRules] = {
         batch=2048,
         ubatch=2048,
         context_option="--max-model-len",
-        cache_types=("f16", "bf16"),
+        cache_types=("f16", "bf16", FP8),
         one_cache_type="--kv-cache-dtype",
         beyond_training=BeyondTraining.REFUSES,
         reserved_share=0.9,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, TypeVar
 
 from core.machine.machine import Machine
-from core.model.cache_size import PADDING
+from core.model.cache_size import FP8, PADDING
 from core.model.model import Model
 from core.plan.budget import budget
-from core.plan.choice import Choice
+from core.plan.choice import Choice, Engine
 from core.plan.engines import RULES
 from core.plan.plan import MemoryPlan, Settings, Verdict
 from core.plan.verdict import margin
@@ -18,6 +18,8 @@ from core.problems import Problem, Severity
 
 # The cache types that are worth comparing: none, one and two halvings.
 PAIRS = (("f16", "f16"), ("q8_0", "q8_0"), ("q4_0", "q4_0"))
+# vLLM has one halving of its own.
+_VLLM_PAIRS = (("f16", "f16"), (FP8, FP8))
 # How far to look where a file does not say what its model was trained for.
 UNTRAINED = 2**20
 
@@ -60,17 +62,26 @@ class LargestContext:
         return f"{self.cache_k}/{self.cache_v}"
 
 
+def pairs_for(engine: Engine) -> tuple[tuple[str, str], ...]:
+    """The cache types worth comparing for an engine."""
+    return _VLLM_PAIRS if engine is Engine.VLLM else PAIRS
+
+
 def largest_contexts(
-    model: Model, machine: Machine, choice: Choice, pairs: Sequence[tuple[str, str]] = PAIRS
+    model: Model,
+    machine: Machine,
+    choice: Choice,
+    pairs: Sequence[tuple[str, str]] | None = None,
 ) -> tuple[LargestContext, ...]:
-    """The largest context for each pair of cache types, the rest of the choice as it is.
+    """The largest context for each pair of cache types (`pairs_for` its engine unless given), the
+    rest of the choice as it is.
 
     Every figure is one whose budget was made and found good: where memory does not rise with the
     context at every step, a larger one may fit as well, never a smaller one only. Empty where no
     context decides: a model without a cache, or of which the cache is not known.
     """
     found = []
-    for cache_k, cache_v in pairs:
+    for cache_k, cache_v in pairs_for(choice.engine) if pairs is None else pairs:
         search = search_context(model, machine, choice, cache_k, cache_v)
         try:
             while True:

@@ -38,11 +38,8 @@ def _cache_types(choice: Choice) -> list[Problem]:
     known = f"{', '.join(rules.cache_types[:-1])} and {rules.cache_types[-1]}"
     if unknown:
         does = "has no cache type" if choice.engine is not Engine.OLLAMA else "ignores the type"
-        message = f"{name} {does} {' or '.join(unknown)}: of llama.cpp's it knows {known}."
-        advice = "Choose one of them, or another engine."
-        if choice.engine is Engine.VLLM:
-            advice += " Its own fp8 takes half of f16 and is not planned here."
-        return [_illegal(message, advice)]
+        message = f"{name} {does} {' or '.join(unknown)}: it knows {known}."
+        return [_illegal(message, "Choose one of them, or another engine.")]
     if rules.one_cache_type and len(asked) > 1:
         return [
             _illegal(
@@ -55,7 +52,7 @@ def _cache_types(choice: Choice) -> list[Problem]:
 
 
 def _flash_attention(model: Model, choice: Choice, settings: Settings) -> list[Problem]:
-    if settings.flash_attention:
+    if settings.flash_attention or choice.engine is Engine.VLLM:  # its attention has no switch
         return []
     why = (
         "flash attention is off"

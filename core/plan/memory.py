@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.machine.machine import DeviceKind
+from core.machine.machine import Device, DeviceKind
 from core.model.cache_size import CacheSize, bytes_per_token
 from core.model.model import CacheFacts, CacheGroup, Model, StateGroup
 from core.plan.buffers import OUTPUT_FORMULA
@@ -16,7 +16,7 @@ from core.plan.overhead import overhead, reserved
 from core.plan.placement import Placement, WeightTable
 from core.plan.plan import DevicePlan, MemoryPlan, Part, PartKind, Settings, Verdict
 from core.plan.sizes import Sizes, cache_settings, sizes_of
-from core.plan.verdict import judge, judge_device, margin
+from core.plan.verdict import judge, judge_device, margin, margin_of
 from core.provenance import Input, Number, Rank, Source, Unit
 
 _FILE = Source(Rank.DERIVED, "the file's tensor table, placed as llama.cpp b11434 does")
@@ -29,7 +29,6 @@ _CACHE_FORMULA = "cells x bytes per cell, over the layers on this device"
 _STATE_FORMULA = "bytes per sequence x slots, over the layers on this device"
 _FREE_FORMULA = "capacity - total"
 _TOTAL_FORMULA = "sum of the parts"
-_MARGIN_NOTE = "Less than this free is called tight: a load can still fail."
 
 
 def memory(
@@ -91,11 +90,16 @@ def _device_plan(
             Input("total", total.value, Unit.BYTES),
             Input("tight below", margin(device), Unit.BYTES),
         ),
-        total.note if total.value is None else device.memory.note or _MARGIN_NOTE,
+        total.note if total.value is None else device.memory.note or _margin_note(device),
     )
     verdict = judge_device(model, device, parts, free_value)
     more = growth(model.cache, settings) if number == placement.host else ()
     return DevicePlan(device, tuple(parts), total, free, verdict, more, works)
+
+
+def _margin_note(device: Device) -> str:
+    who = margin_of(device).source.origin
+    return f"Less than the margin free is called tight: a load can still fail. Margin: {who}."
 
 
 def _weights(number: int, table: WeightTable, placement: Placement, sizes: Sizes) -> Number[int]:

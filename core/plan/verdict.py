@@ -14,23 +14,39 @@ MIB = 2**20
 _BUDGET = Source(Rank.DERIVED, "the budget of each device")
 _STRANGE = ("shard-mismatch", "shard-tensors")  # what core.gguf says of such a set
 
-# What should stay free: llama.cpp's own margin for CUDA devices, and twice that where drivers
-# were seen to refuse loads below it (lmstudio-ai/lmstudio-bug-tracker#2133); elsewhere a
-# twentieth, at least half a GiB.
+_FIT = Source(Rank.REPORTED, "llama.cpp's own margin for a device (--fit-target)")
+_REFUSED = Source(
+    Rank.REPORTED, "Vulkan drivers that refused loads, lmstudio-ai/lmstudio-bug-tracker#2133"
+)
+_TWENTIETH = Source(Rank.ASSUMED, "a twentieth of the memory, at least half a GiB")
+_OWN = Source(Rank.REPORTED, "your own setting for this machine")
+
+# What should stay free on a card of its own memory.
 _MARGINS = {
-    Backend.CUDA: 1024 * MIB,
-    Backend.ROCM: 1024 * MIB,
-    Backend.SYCL: 1024 * MIB,
-    Backend.VULKAN: 2048 * MIB,
+    Backend.CUDA: (1024 * MIB, _FIT),
+    Backend.ROCM: (1024 * MIB, _FIT),
+    Backend.SYCL: (1024 * MIB, _FIT),
+    Backend.VULKAN: (2048 * MIB, _REFUSED),
 }
 
 
 def margin(device: Device) -> int:
     """Bytes that should stay free on a device; less is called tight."""
-    fixed = _MARGINS.get(device.backend)
-    if fixed is not None and device.kind is DeviceKind.GPU and not device.unified:
-        return fixed
-    return max(512 * MIB, (device.memory.value or 0) // 20)
+    return _margin(device)[0]
+
+
+def margin_of(device: Device) -> Number[int]:
+    """The same, with who says so."""
+    value, source = _margin(device)
+    return Number(value, Unit.BYTES, source, note="Less than this free is called tight.")
+
+
+def _margin(device: Device) -> tuple[int, Source]:
+    if device.margin is not None:
+        return device.margin, _OWN
+    if device.backend in _MARGINS and device.kind is DeviceKind.GPU and not device.unified:
+        return _MARGINS[device.backend]
+    return max(512 * MIB, (device.memory.value or 0) // 20), _TWENTIETH
 
 
 def judge_device(model: Model, device: Device, parts: Sequence[Part], free: int | None) -> Verdict:

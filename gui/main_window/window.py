@@ -29,6 +29,7 @@ from gui import settings as settings_file
 from gui.document import Document
 from gui.main_window import about, clipboard, pages
 from gui.main_window.actions import THEME_WORDS, Actions
+from gui.main_window.attaching import Attaching
 from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files
 from gui.main_window.engine_check import LOG_NAMES, EngineCheck
 from gui.main_window.file_watch import FileWatch
@@ -61,6 +62,7 @@ class MainWindow(QMainWindow):
         self._settings_path = settings_path
         self.settings = self._stored = settings_file.load(settings_path)
         document.set_units(self.settings.units)
+        document.set_margins(self.settings.margins)
         theme.set_mode(ThemeMode(self.settings.theme))
         self._was_painted = False
         self._described = False
@@ -221,6 +223,10 @@ class MainWindow(QMainWindow):
         self.settings = replace(self.settings, engine_folder=folder)
         self._save()
 
+    def _keep_margins(self) -> None:
+        self.settings = replace(self.settings, margins=dict(self.document.margins))
+        self._save()
+
     # Choices of the window.
 
     def choose_units(self, units: UnitSystem) -> None:
@@ -337,6 +343,9 @@ class MainWindow(QMainWindow):
         self._tick()
 
     def _connect(self) -> None:
+        self.attaching = Attaching(self.document, self.page.plan.what_if.beside, self)
+        self.attaching.refused.connect(lambda problems: self._fail(*problems))
+        self.attaching.said.connect(self._say)
         a = self.commands
         for action, slot in (
             (a.open, self.ask_for_file),
@@ -384,6 +393,7 @@ class MainWindow(QMainWindow):
         self.problems.stack.acted.connect(self.reload)
         self._summariser.finished.connect(self.welcome.set_summaries)
         self.document.model_changed.connect(self._show_model)
+        self.document.margins_changed.connect(self._keep_margins)
         a.cancel.setEnabled(False)
 
     def _restore(self) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from core.gguf import display, open_file
@@ -13,6 +15,8 @@ from core.model.model import Model
 from core.problems import Problem, Severity
 from core.units import format_exact_bytes
 from gui.workers.runner import Function, Handle
+
+_MOST_ENTRIES = 10_000  # of a folder, when looking for projectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,20 @@ def missing(paths: Sequence[Path]) -> Function:
 
     def look(handle: Handle) -> frozenset[Path]:
         return frozenset(path for path in paths if not handle.cancelled() and not _exists(path))
+
+    return look
+
+
+def projectors_beside(path: Path) -> Function:
+    """Files in the same folder that are projectors by their names. Answers a tuple of paths."""
+
+    def look(handle: Handle) -> tuple[Path, ...]:
+        try:
+            names = sorted(entry.name for entry in islice(os.scandir(path.parent), _MOST_ENTRIES))
+        except OSError:
+            return ()
+        found = (name for name in names if "mmproj" in name.lower() and name != path.name)
+        return tuple(path.parent / name for name in found if name.lower().endswith(".gguf"))
 
     return look
 

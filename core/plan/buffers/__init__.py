@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 from core.machine.machine import Backend
-from core.model.cache_size import CacheSize
+from core.model.cache_size import FP8, CacheSize
 from core.model.model import Model
 from core.plan.buffers.anatomy import Anatomy, dissect
 from core.plan.buffers.compose import UnmodelledError, gives_embeddings, graph, is_encoder
@@ -160,11 +160,16 @@ def _shape(anatomy: Anatomy, settings: Settings, cells: tuple[int, ...], streams
         sequences=settings.slots,
         streams=streams,
         flash=settings.flash_attention,
-        type_k=settings.cache_k,
-        type_v=settings.cache_v,
+        type_k=_stored(settings.cache_k),
+        type_v=_stored(settings.cache_v),
         cuda=settings.backend in (Backend.CUDA, Backend.ROCM),
         few_cells=any(cells[n] < top for n in anatomy.index_caches),
     )
+
+
+def _stored(kind: str) -> str:
+    """fp8 is no type of the graph that is walked: it is read as it is, as f16 would be."""
+    return "f16" if kind == FP8 else kind
 
 
 def _shortened(kinds: list[tuple[int, int]]) -> list[int]:

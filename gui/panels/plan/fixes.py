@@ -54,7 +54,7 @@ def find_fixes(plan: Plan, what_if: WhatIf) -> Search:
     """
     if plan.verdict is not Verdict.DOES_NOT_FIT:
         return
-    for way in (_context, _cache, _quantization, _layers, _experts):
+    for way in (_context, _cache, _quantization, _layers, _experts, _beside):
         yield from way(plan, what_if)
 
 
@@ -156,6 +156,22 @@ def _experts(plan: Plan, what_if: WhatIf) -> Search:
         if fits(changed):
             words = f"experts of {layers - kept} layers in RAM"
             yield Fix(words, {"cpu_moe": layers - kept}, changed)
+
+
+def _beside(plan: Plan, what_if: WhatIf) -> Search:
+    """Without what is loaded beside the model, or with it in RAM."""
+    ways: list[tuple[bool, str, dict[str, Any]]] = [
+        (plan.settings.projector_on_gpu, "the projector in RAM", {"projector_on_gpu": False}),
+        (bool(plan.settings.draft_gpu_layers), "the draft model in RAM", {"draft_gpu_layers": 0}),
+        (plan.settings.draft is not None, "no draft model", {"draft": None}),
+        (plan.settings.draft_head, "no draft blocks", {"draft_head": False}),
+    ]
+    for possible, words, changes in ways:
+        if possible:
+            yield None
+            changed = what_if(**changes)
+            if fits(changed):
+                yield Fix(words, changes, changed)
 
 
 class FixRow(Wrap):

@@ -15,7 +15,7 @@ from core.machine.machine import Machine
 from core.model.model import Model
 from core.plan import LargestContext, search_context
 from core.plan.choice import Choice
-from core.plan.fits import PAIRS, Turns
+from core.plan.fits import Turns, pairs_for
 from core.plan.plan import Plan, Verdict
 from core.units import format_tokens
 from gui.document import Document
@@ -56,7 +56,9 @@ class LargestRow(Wrap):
         self._asked = asked
         for button in self.buttons:
             button.setEnabled(False)
-        self._searches = [search_context(*asked, *pair, self._attempt) for pair in PAIRS]
+        self._searches = [
+            search_context(*asked, *pair, self._attempt) for pair in pairs_for(choice.engine)
+        ]
         self._found = []
         self._timer.start(_AFTER_MS)
 

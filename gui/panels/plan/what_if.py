@@ -16,12 +16,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.model.cache_size import FP8
 from core.model.model import Model
 from core.plan import layer_count
-from core.plan.choice import CACHE_TYPES, FlashAttention
+from core.plan.choice import CACHE_TYPES, Engine, FlashAttention
+from core.plan.engines import RULES
 from core.plan.plan import Plan
 from core.units import format_tokens
 from gui.document import Document
+from gui.panels.plan.beside import BesideRow
+from gui.panels.plan.margin import MarginButton
 from gui.panels.plan.recipes import Recipe, as_it_is, recipes
 from gui.widgets.note_lines import NoteLines
 from gui.widgets.quiet_wheel import QuietWheel
@@ -47,6 +51,10 @@ _CONTROLS = {
     "shared-memory": "layers",
     "lent-memory": "layers",
     "reserved-share": "layers",
+    "projector": "beside",
+    "draft": "beside",
+    "draft-vocabulary": "beside",
+    "draft-head": "beside",
 }
 
 
@@ -67,10 +75,12 @@ class WhatIfSection(QWidget):
         self.layers.value_changed.connect(self._offload)
         self.experts = SliderField("E&xperts in RAM", unit="layers")
         self.experts.value_changed.connect(lambda n: choose(cpu_moe=n))
+        self.engine = _combo("Engine", tuple(RULES[engine].name for engine in Engine))
+        self.engine.activated.connect(lambda n: choose(engine=tuple(Engine)[n]))
         self.cache_k = _combo("K cache type", CACHE_TYPES)
-        self.cache_k.textActivated.connect(lambda name: choose(cache_k=name))
+        self.cache_k.textActivated.connect(lambda name: self._cache(cache_k=name))
         self.cache_v = _combo("V cache type", CACHE_TYPES)
-        self.cache_v.textActivated.connect(lambda name: choose(cache_v=name))
+        self.cache_v.textActivated.connect(lambda name: self._cache(cache_v=name))
         self.slots = QSpinBox()
         self.slots.setRange(1, _MOST_SLOTS)
         self.slots.setKeyboardTracking(False)
@@ -79,11 +89,15 @@ class WhatIfSection(QWidget):
         self.slots.valueChanged.connect(lambda n: choose(slots=n))
         self.flash = _combo("Flash attention", tuple(FlashAttention))
         self.flash.textActivated.connect(lambda word: choose(flash_attention=FlashAttention(word)))
-        self.notes = {row: NoteLines() for row in ("context", "cache", "quantization", "layers")}
+        self.margin = MarginButton(document)
+        self.beside = BesideRow(document)
+        self.notes = {
+            row: NoteLines() for row in ("context", "cache", "quantization", "layers", "beside")
+        }
         for field in (self.context, self.quantization, self.layers, self.experts):
             field.pressed.connect(self._begin)
             field.released.connect(self._end)
-        QuietWheel(self).guard(self.cache_k, self.cache_v, self.slots, self.flash)
+        QuietWheel(self).guard(self.cache_k, self.cache_v, self.slots, self.flash, self.engine)
         self._lay_out()
 
     def show_plan(self, plan: Plan) -> None:
@@ -92,6 +106,7 @@ class WhatIfSection(QWidget):
             self._model = plan.model
             self._show_model(plan.model)
         settings = plan.settings
+        self._show_engine(Engine(settings.engine))
         self.context.set_value(settings.requested_context)
         self.context.set_mark(plan.model.shape.context_length, _trained(plan))
         self._show_quantization(plan)
@@ -106,8 +121,34 @@ class WhatIfSection(QWidget):
             with QSignalBlocker(self.slots):
                 self.slots.setValue(settings.slots)
         self._show_offload(plan)
+        self.margin.show_plan(plan)
+        self.beside.show_plan(plan, self._document.units)
         for row, notes in self.notes.items():
             notes.set_problems([p for p in plan.problems if _CONTROLS.get(p.code, "cache") == row])
+
+    def _show_engine(self, engine: Engine) -> None:
+        """The engine, and a cache type of its own where it has one (vLLM's fp8)."""
+        number = tuple(Engine).index(engine)
+        if self.engine.currentIndex() != number:
+            self.engine.setCurrentIndex(number)
+        own = FP8 in RULES[engine].cache_types
+        for combo, chosen in (
+            (self.cache_k, self._document.choice.cache_k),
+            (self.cache_v, self._document.choice.cache_v),
+        ):
+            wanted = own or chosen == FP8
+            at = combo.findText(FP8)
+            if wanted and at < 0:
+                combo.addItem(FP8)
+            elif not wanted and at >= 0:
+                combo.removeItem(at)
+
+    def _cache(self, **half: str) -> None:
+        """Both halves where the engine has one option for them."""
+        (name,) = half.values()
+        if RULES[self._document.choice.engine].one_cache_type:
+            half = {"cache_k": name, "cache_v": name}
+        self._document.choose(**half)
 
     def _begin(self) -> None:
         self._document.begin_step()
@@ -203,12 +244,18 @@ class WhatIfSection(QWidget):
                 _pair("Fl&ash attention", self.flash),
             ]
         )
+        engine = QLabel("En&gine")
+        engine.setBuddy(self.engine)
+        self._engine_row = Wrap()
+        self._engine_row.set_cells([self.engine, _pair("Keep free", self.margin)])
         rows: list[tuple[QWidget, QWidget, NoteLines | None]] = [
             (self.context.label, self.context, self.notes["context"]),
             (QLabel("KV cache"), wrap, self.notes["cache"]),
+            (engine, self._engine_row, None),
             (self.quantization.label, self.quantization, self.notes["quantization"]),
             (self.layers.label, self.layers, self.notes["layers"]),
             (self.experts.label, self.experts, None),
+            (QLabel("Beside it"), self.beside, self.notes["beside"]),
         ]
         height = self.flash.sizeHint().height()
         for row, (label, control, notes) in enumerate(rows):

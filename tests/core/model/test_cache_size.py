@@ -53,7 +53,7 @@ def test_rows_take_the_bytes_of_their_block_format(kind: str, bytes_of_256: int)
 
 
 def test_every_cache_type_of_the_command_line_has_a_block_format() -> None:
-    assert set(BLOCKS) == set("f32 f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl".split())  # noqa: SIM905
+    assert set(BLOCKS) - {"fp8"} == set("f32 f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl".split())  # noqa: SIM905
 
 
 def test_windows_hold_the_window_and_one_batch_and_never_more_than_the_context() -> None:

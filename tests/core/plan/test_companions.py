@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from core.gguf import open_file
 from core.gguf.header import Kind
-from core.machine import Machine, combine, custom
+from core.machine import Machine, combine, custom, with_margin
 from core.machine.machine import Backend
 from core.model import model_from
 from core.model.model import Model
-from core.plan import reason, resolve
+from core.plan import margin_of, reason, resolve
 from core.plan.choice import Choice, Engine
 from core.plan.plan import PartKind, Plan, Verdict
 from core.problems import Severity
@@ -417,3 +417,34 @@ def test_a_draft_model_goes_before_the_file_s_own_blocks() -> None:
     model = with_head()
     both = plan_of(model, RAM, draft_head=True, draft=draft_model(model.shape.vocabulary or 0))
     assert (both.settings.draft_head, both.settings.draft is not None) == (False, True)
+
+
+# What shall stay free.
+
+
+@pytest.mark.parametrize(
+    ("backend", "usual", "who"),
+    [
+        (Backend.CUDA, 1024 * MIB, "--fit-target"),
+        (Backend.ROCM, 1024 * MIB, "--fit-target"),
+        (Backend.VULKAN, 2048 * MIB, "#2133"),
+    ],
+)
+def test_the_margin_is_by_backend_with_its_source_and_its_user_can_set_another(
+    backend: Backend, usual: int, who: str
+) -> None:
+    """M45: 0, 512, 1024 and 2048 MiB on a 32 GB card with 1.8 GiB to spare."""
+    card = custom(32 * GIB, 936e9, backend=backend)
+    assert margin_of(card.devices[0]).value == usual
+    assert who in margin_of(card.devices[0]).source.origin
+    needed = plan_of(QWEN, card).memory.devices[0].total.value or 0
+    snug = combine(custom(needed + 1800 * MIB, 936e9, backend=backend), RAM)
+    verdicts = {
+        size: plan_of(QWEN, with_margin(snug, size)).verdict
+        for size in (0, 512 * MIB, 1024 * MIB, 2048 * MIB, None)
+    }
+    assert verdicts[0] is verdicts[512 * MIB] is verdicts[1024 * MIB] is Verdict.FITS
+    assert verdicts[2048 * MIB] is Verdict.TIGHT
+    assert verdicts[None] is (Verdict.TIGHT if usual > 1800 * MIB else Verdict.FITS)
+    free = plan_of(QWEN, with_margin(snug, 0)).memory.devices[0].free
+    assert "your own setting" in free.note

@@ -309,7 +309,7 @@ def test_a_computer_with_16_gib_is_warned_of_8_gib_of_prompts(llama: Model) -> N
         (Engine.IK_LLAMA, set(CACHE_TYPES)),
         (Engine.OLLAMA, {"f16", "q8_0", "q4_0"}),
         (Engine.LM_STUDIO, set(CACHE_TYPES) - {"bf16"}),
-        (Engine.VLLM, {"f16", "bf16"}),
+        (Engine.VLLM, {"f16", "bf16", "fp8"}),
     ],
 )
 def test_cache_types_that_an_engine_does_not_know_are_told(
@@ -321,6 +321,19 @@ def test_cache_types_that_an_engine_does_not_know_are_told(
         if words:
             assert name in words
             assert RULES[engine].name in words
+
+
+def test_vllm_s_fp8_takes_half_of_f16_and_no_other_engine_has_it(llama: Model) -> None:
+    # vLLM docs, kv_cache_dtype: fp8 (e4m3) is one byte a value.
+    wide = plan_of(llama, engine=Engine.VLLM)
+    half = plan_of(llama, engine=Engine.VLLM, cache_k="fp8", cache_v="fp8")
+    assert half.memory.cache_per_token.value == 65_536
+    assert (half.memory.cache.value or 0) * 2 == wide.memory.cache.value
+    assert illegal(half) == ""
+    assert half.memory.compute.known
+    for engine in set(Engine) - {Engine.VLLM}:
+        refused = illegal(plan_of(llama, engine=engine, cache_k="fp8", cache_v="fp8"))
+        assert "fp8" in refused, engine
 
 
 def test_one_option_for_both_halves_cannot_set_them_apart(llama: Model) -> None:

@@ -128,13 +128,22 @@ def test_between_tight_and_too_much_there_may_be_no_comfortable_one(llama: Model
 
 
 def test_types_that_the_engine_refuses_have_a_reason_instead_of_a_figure(llama: Model) -> None:
-    vllm = largest(llama, with_host(24 * GIB), engine=Engine.VLLM)
-    assert vllm["f16"].most and not vllm["f16"].refused
-    assert vllm["q8_0"].most is None
-    assert "fp8" not in vllm["q8_0"].refused and "q8_0" in vllm["q8_0"].refused
+    ollama = largest(
+        llama, with_host(24 * GIB), engine=Engine.OLLAMA, flash_attention=FlashAttention.OFF
+    )
+    assert ollama["f16"].most and not ollama["f16"].refused
+    assert ollama["q8_0"].most is None
+    assert "q8_0" in ollama["q8_0"].refused
     off = largest(llama, with_host(24 * GIB), flash_attention=FlashAttention.OFF)
     assert off["f16"].most
     assert "flash attention is off" in off["q4_0"].refused
+
+
+def test_vllm_is_asked_about_the_halving_that_it_has(llama: Model) -> None:
+    vllm = largest(llama, with_host(24 * GIB), engine=Engine.VLLM)
+    assert list(vllm) == ["f16", "fp8"]
+    # Half the bytes of a token, so about twice the tokens.
+    assert (vllm["fp8"].most or 0) > 1.9 * (vllm["f16"].most or 0) or vllm["fp8"].whole
 
 
 def test_vllm_s_share_of_the_card_is_the_limit_and_not_the_card(llama: Model) -> None:

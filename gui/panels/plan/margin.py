@@ -1,0 +1,78 @@
+"""What shall stay free on the machine shown: the margin below which a plan is called tight."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
+
+from core.machine.machine import Device
+from core.plan import margin_of
+from core.plan.plan import Plan
+from core.provenance import explain
+from core.units import format_bytes, parse_bytes
+from gui.document import Document
+from gui.widgets.fact_label import explanation_html
+from gui.widgets.menu_button import MenuButton
+
+MIB = 2**20
+_OFFERED = (0, 256 * MIB, 512 * MIB, 1024 * MIB, 2048 * MIB, 4096 * MIB)
+
+
+class MarginButton(MenuButton):
+    """Shows the margin; its menu changes it for this machine, now and next time."""
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__("", "", self._fill, parent)
+        self._document = document
+        self._device: Device | None = None
+
+    def show_plan(self, plan: Plan) -> None:
+        """Show the margin of this plan's machine."""
+        machine = plan.machine
+        self._device = (machine.gpus or machine.devices)[0]
+        number, units = margin_of(self._device), self._document.units
+        words = format_bytes(number.value, units) if number.value else "nothing"
+        if words != self.text():
+            self.setText(words)
+        self.setAccessibleName(f"Keep {words} free")
+        self.setToolTip(explanation_html("Kept free", explain(number, units)))
+
+    def _fill(self, menu: QMenu) -> None:
+        if self._device is None:
+            return
+        units = self._document.units
+        own = self._document.margins.get(self._document.machine.id)
+        usual = margin_of(replace(self._device, margin=None))
+        group = QActionGroup(menu)
+        usual_words = f"As usual: {format_bytes(usual.value or 0, units)} ({usual.source.origin})"
+        self._add(menu, group, usual_words, None, own)
+        menu.addSeparator()
+        for size in _OFFERED:
+            self._add(menu, group, format_bytes(size, units) if size else "Nothing", size, own)
+        if own is not None and own not in _OFFERED:
+            self._add(menu, group, format_bytes(own, units), own, own)
+        menu.addSeparator()
+        menu.addAction("Another size…").triggered.connect(self._ask)
+
+    def _add(
+        self, menu: QMenu, group: QActionGroup, words: str, size: int | None, own: int | None
+    ) -> None:
+        action = QAction(words.replace("&", "&&"), menu)
+        action.setCheckable(True)
+        action.setChecked(size == own)
+        action.triggered.connect(lambda: self._document.set_margin(size))
+        group.addAction(action)
+        menu.addAction(action)
+
+    def _ask(self) -> None:
+        machine, units = self._document.machine, self._document.units
+        words = f"What shall stay free on {machine.name}:"
+        text, given = QInputDialog.getText(self, "Keep free", words, text=self.text())
+        if not given:
+            return
+        try:
+            self._document.set_margin(parse_bytes(text, units.value))
+        except ValueError:
+            self._ask()
