@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import tempfile
 from contextlib import suppress
@@ -24,8 +25,27 @@ RECENT_LIMIT = 10
 _MARGINS_KEPT, _MOST_MARGIN = 100, 2**50
 # No settings file of ours comes near this; one that does was not written by us.
 _SIZE_LIMIT = 1_000_000
+_MOST_LISTED = 1000
+_MOST_TOKENS = 2**31 - 1
+_CURRENCY_LENGTH = 8
 
 ThemeName: TypeAlias = Literal["system", "light", "dark"]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredComparison:
+    """What the page "Compare" remembers.
+
+    ``machines`` are written as ``core.machine.spec`` reads them, ``prices`` pairs of such a text
+    and an amount of ``currency``, ``models`` paths of files, ``prompt`` is in tokens (0 for the
+    page's own).
+    """
+
+    machines: tuple[str, ...] | None = None  # None: nobody has chosen yet
+    prices: tuple[tuple[str, float], ...] = ()
+    currency: str = ""
+    models: tuple[str, ...] = ()
+    prompt: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +65,7 @@ class Settings:
     splitter: str = ""
     engine_folder: str = ""
     margins: dict[str, int] = field(default_factory=dict)
+    comparison: StoredComparison = StoredComparison()
 
     def with_recent(self, path: str) -> Settings:
         """The same settings with this file first among the recent ones."""
@@ -144,6 +165,7 @@ def _from_json(stored: dict[str, Any]) -> Settings:
         splitter=_text(stored.get("splitter")),
         engine_folder=_text(stored.get("engine_folder")),
         margins=_margins(stored.get("margins")),
+        comparison=_comparison(stored.get("comparison")),
     )
 
 
@@ -155,6 +177,32 @@ def _margins(stored: object) -> dict[str, int]:
         for id, value in list(stored.items())[:_MARGINS_KEPT]
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_MARGIN
     }
+
+
+def _comparison(stored: object) -> StoredComparison:
+    if not isinstance(stored, dict):
+        return StoredComparison()
+    machines, prices, prompt = (stored.get(name) for name in ("machines", "prices", "prompt"))
+    return StoredComparison(
+        machines=_texts(machines) if isinstance(machines, list) else None,
+        prices=tuple(
+            (pair[0], float(pair[1]))
+            for pair in (prices if isinstance(prices, list) else ())[:_MOST_LISTED]
+            if isinstance(pair, list) and len(pair) == 2 and _is_price(*pair)
+        ),
+        currency=_text(stored.get("currency"))[:_CURRENCY_LENGTH],
+        models=_texts(stored.get("models")),
+        prompt=prompt if isinstance(prompt, int) and 0 <= prompt <= _MOST_TOKENS else 0,
+    )
+
+
+def _texts(stored: object) -> tuple[str, ...]:
+    listed = stored[:_MOST_LISTED] if isinstance(stored, list) else []
+    return tuple(each for each in listed if isinstance(each, str))
+
+
+def _is_price(key: object, price: object) -> bool:
+    return isinstance(key, str) and isinstance(price, int | float) and 0 < price < math.inf
 
 
 def _one_of(value: object, allowed: tuple[Any, ...], default: Any) -> Any:

@@ -20,10 +20,11 @@ UNKNOWN = "unknown"
 class Column(Generic[R]):
     """One column over rows of a kind.
 
-    ``name`` is what programs call it, ``title`` what people read, ``unit`` what the title says so
-    that cells need not. ``fact`` is the cell itself, which knows how it was come by; ``words`` says
-    it where its unit's own words will not do, ``order`` is what it is sorted by where that is not
-    its value. ``exported`` are the columns that programs get in its place.
+    ``name`` is what programs call it, ``title`` what people read (``short`` where there is little
+    room), ``unit`` what the title says so that cells need not. ``fact`` is the cell itself, which
+    knows how it was come by; ``words`` says it where its unit's own words will not do, ``order`` is
+    what it is sorted by where that is not its value. ``exported`` are the columns that programs get
+    in its place.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Column(Generic[R]):
     order: Callable[[R], float | str] | None = None
     number: bool = True
     exported: tuple[tuple[str, Callable[[R], Any]], ...] = ()
+    short: str = ""
 
     def text(self, row: R, units: UnitSystem = UnitSystem.GIB) -> str:
         """What the cell shows."""

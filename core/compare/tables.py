@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from core.compare.columns import UNKNOWN, Column
 from core.compare.figures import Figures
+from core.compare.grid import Cell
 from core.compare.machines import PER, MachineRow
 from core.compare.models import FAR, ModelRow
 from core.gguf import display
@@ -24,6 +25,7 @@ VERDICT_WORDS = {
     Verdict.UNKNOWN: UNKNOWN,
 }
 _BEST_FIRST = (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT, Verdict.FITS)
+_FILE = Source(Rank.DERIVED, "the file's tensor table")
 _MANY = Source(Rank.DERIVED, "the devices of the machine")
 _WISH = "In brackets where it does not fit: what it would be if it did."
 
@@ -33,6 +35,8 @@ def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
     price = f"Price ({currency})" if currency else "Price"
     return (
         Column("machine", "Machine", lambda r: display(r.machine.name), number=False),
+        *_fit(lambda r: r.figures),
+        *_speeds(lambda r: r.figures),
         Column(
             "memory_bytes",
             "Memory",
@@ -51,7 +55,6 @@ def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
             words=lambda r, units: bandwidth_words(r.machine),
             help="Of each device; two read one after the other, so that rates do not add up",
         ),
-        *_figures(lambda r: r.figures),
         Column(
             "watts",
             "Power",
@@ -70,7 +73,8 @@ def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
             f"For {PER:,} {currency}".rstrip(),
             lambda r: r.per_price,
             RATE,
-            help="The speed expected at the chosen depth, for so much money",
+            help="Tokens per second expected at the chosen depth, for so much money",
+            short=f"For {PER:,}",
             words=lambda r, units: "" if r.price.value is None else _bare(r.per_price),
         ),
     )
@@ -81,21 +85,8 @@ def model_columns() -> tuple[Column[ModelRow], ...]:
     return (
         Column("model", "Model", lambda r: r.name, number=False),
         Column("quantization", "Quantization", lambda r: r.label, number=False),
+        *_fit(lambda r: r.figures),
         Column("weights_bytes", "Weights", lambda r: r.weights, help="Of all tensors"),
-        Column("bits_per_weight", "Per weight", lambda r: r.bits),
-        Column("parameters", "Parameters", lambda r: r.parameters),
-        Column(
-            "active_parameters",
-            "Active",
-            lambda r: r.active,
-            help="Parameters that one token uses: all of a dense model, a few experts of a mixture",
-        ),
-        Column(
-            "weights_read_per_token",
-            "Weights read",
-            lambda r: r.weights_read,
-            help="Of the weights, for one token",
-        ),
         Column(
             "bytes_per_token",
             "All read",
@@ -115,6 +106,7 @@ def model_columns() -> tuple[Column[ModelRow], ...]:
             lambda r: r.cache_far,
             help="Cache and state of one conversation so long",
         ),
+        *_speeds(lambda r: r.figures),
         Column(
             "mechanism",
             "What keeps it small",
@@ -122,23 +114,48 @@ def model_columns() -> tuple[Column[ModelRow], ...]:
             number=False,
             help="How layers keep less than all tokens of all heads",
         ),
-        *_figures(lambda r: r.figures),
+        Column("bits_per_weight", "Per weight", lambda r: r.bits),
+        Column("parameters", "Parameters", lambda r: r.parameters),
+        Column(
+            "active_parameters",
+            "Active",
+            lambda r: r.active,
+            help="Parameters that one token uses: all of a dense model, a few experts of a mixture",
+        ),
+        Column(
+            "weights_read_per_token",
+            "Weights read",
+            lambda r: r.weights_read,
+            help="Of the weights, for one token",
+        ),
     )
 
 
-def _figures(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
-    def rate(
-        name: str, title: str, fact: Callable[[Figures], Number[float]], help: str
-    ) -> Column[R]:
-        return Column(
-            name,
-            title,
-            lambda r: fact(of(r)),
-            RATE,
-            help=f"{help} {_WISH}",
-            words=lambda r, units: _wish(of(r), _bare(fact(of(r)))),
-        )
+def grid_columns() -> tuple[Column[Cell], ...]:
+    """Columns of the cells of a grid, a line for each cell."""
+    return (
+        Column("quantization", "Quantization", lambda c: c.recipe.label, number=False),
+        Column("context", "Context", lambda c: _count(c.context, Unit.TOKENS), "tokens"),
+        Column("weights_bytes", "Weights", lambda c: _count(c.recipe.bytes, Unit.BYTES)),
+        Column(
+            "verdict",
+            "Verdict",
+            lambda c: c.verdict.value,
+            words=lambda c, units: c.refused or VERDICT_WORDS[c.verdict],
+            number=False,
+        ),
+        Column(
+            "room_bytes",
+            "Free or lacking",
+            lambda c: c.room,
+            words=lambda c, units: room_words(c.room, units),
+        ),
+        Column("ceiling_tok_s", "Ceiling", lambda c: c.ceiling, RATE),
+        Column("expected_tok_s", "Expected", lambda c: c.expected, RATE),
+    )
 
+
+def _fit(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
     return (
         Column(
             "verdict",
@@ -154,27 +171,61 @@ def _figures(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
             lambda r: of(r).room,
             words=lambda r, units: room_words(of(r).room, units),
             help="On the device that has least; what lacks is summed over the devices",
+            short="Free",
         ),
         Column(
             "largest_context",
             "Largest context",
             lambda r: of(r).largest,
             words=lambda r, units: _tokens(of(r).largest),
-            help="With the chosen cache types, in tokens",
+            help="The largest that fits with the chosen cache types, in tokens",
+            short="Max context",
         ),
-        rate("ceiling_empty_tok_s", "Ceiling, empty", lambda f: f.at_empty, "With an empty cache."),
-        rate("ceiling_tok_s", "At depth", lambda f: f.plan.speed.ceiling, "At the chosen depth."),
+    )
+
+
+def _speeds(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
+    def rate(
+        name: str, title: str, short: str, fact: Callable[[Figures], Number[float]], help: str
+    ) -> Column[R]:
+        return Column(
+            name,
+            title,
+            lambda r: fact(of(r)),
+            RATE,
+            help=f"{help} {_WISH}",
+            words=lambda r, units: _wish(of(r), _bare(fact(of(r)))),
+            short=f"{short}, {RATE}",
+        )
+
+    return (
+        rate(
+            "ceiling_empty_tok_s",
+            "Ceiling, empty",
+            "Empty",
+            lambda f: f.at_empty,
+            "The ceiling with an empty cache.",
+        ),
+        rate(
+            "ceiling_tok_s",
+            "At depth",
+            "Depth",
+            lambda f: f.plan.speed.ceiling,
+            "The ceiling at the chosen depth.",
+        ),
         rate(
             "ceiling_full_tok_s",
             "Full",
+            "Full",
             lambda f: f.at_full,
-            "With all the context that the model was trained for.",
+            "The ceiling with all the context that the model was trained for.",
         ),
         Column(
             "expected_tok_s",
             "Expected",
             lambda r: of(r).plan.speed.expected.mid,
             RATE,
+            short=f"Expect, {RATE}",
             help=f"What published runs lead to expect at the chosen depth. {_WISH}",
             words=lambda r, units: _wish(of(r), expected_words(of(r))),
             exported=(
@@ -228,6 +279,10 @@ def expected_words(figures: Figures) -> str:
     if band.low.value is None or band.high.value is None:
         return UNKNOWN
     return f"{_bare(band.low)}–{_bare(band.high)}"
+
+
+def _count(value: int, unit: Unit) -> Number[int]:
+    return Number(value, unit, _FILE)
 
 
 def _working(machine: Machine) -> tuple[Device, ...]:

@@ -59,6 +59,7 @@ class Actions(QObject):
         self.tensors = self._action("&Tensors", "Ctrl+2")
         self.metadata = self._action("&Metadata", "Ctrl+3")
         self.plan = self._action("&Plan", "Ctrl+4")
+        self.compare = self._action("&Compare machines and models", "Ctrl+5")
         self.explain = self._action("&Explain", "Ctrl+9")
         self.detect = self._action("&Look at this computer again", "F5")
         self.measure = self._action("Measure memory &bandwidth")
@@ -81,6 +82,7 @@ class Actions(QObject):
             self.tensors,
             self.metadata,
             self.plan,
+            self.compare,
             self.explain,
             self.check_engine,
         )
@@ -138,7 +140,7 @@ class Actions(QObject):
         view = bar.addMenu("&View")
         view.addActions([self.overview, self.tensors, self.metadata, self.plan])
         view.addSeparator()
-        view.addActions([self.explain])
+        view.addActions([self.compare, self.explain])
         view.addSeparator()
         view.addAction(self.filter)
         view.addSeparator()

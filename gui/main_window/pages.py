@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QWidget
 
 from gui.document import Document
+from gui.settings import StoredComparison
+
+if TYPE_CHECKING:
+    from gui.panels.compare import ComparePage
 
 if TYPE_CHECKING:
     from gui.panels.command import CommandDialog
@@ -17,6 +21,13 @@ def explain(document: Document) -> QWidget:
     from gui.panels.explain.page import ExplainPage
 
     return ExplainPage(document)
+
+
+def compare(document: Document, stored: StoredComparison) -> ComparePage:
+    """Machines for a model, models for a machine, recipe by context."""
+    from gui.panels.compare import ComparePage
+
+    return ComparePage(document, stored)
 
 
 def double_click(window: QWidget) -> None:

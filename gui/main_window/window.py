@@ -227,6 +227,17 @@ class MainWindow(QMainWindow):
         self.settings = replace(self.settings, margins=dict(self.document.margins))
         self._save()
 
+    def _make_compare(self) -> QWidget:
+        page = pages.compare(self.document, self.settings.comparison)
+        page.stored_changed.connect(self._keep_comparison)
+        page.open_asked.connect(self.open_path)
+        page.said.connect(self._say)
+        return page
+
+    def _keep_comparison(self, stored: settings_file.StoredComparison) -> None:
+        self.settings = replace(self.settings, comparison=stored)
+        self._save()
+
     # Choices of the window.
 
     def choose_units(self, units: UnitSystem) -> None:
@@ -333,6 +344,7 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(middle)
         self._drop_hint = DropHint(self)
         self.page_bar = PageBar(self.page.views)
+        self.page_bar.add_page("Compare", self._make_compare)
         self.page_bar.add_page("Explain", lambda: pages.explain(self.document))
         self.message = ElidedText()
         # Beside the pages; what a status bar shows by itself would hide them.
@@ -364,6 +376,7 @@ class MainWindow(QMainWindow):
             (a.tensors, lambda: self.page.show_panel(self.page.tensors)),
             (a.metadata, lambda: self.page.show_panel(self.page.metadata)),
             (a.plan, lambda: self.page.show_panel(self.page.plan)),
+            (a.compare, lambda: self.page_bar.open_named("Compare")),
             (a.explain, lambda: self.page_bar.open_named("Explain")),
             (a.detect, self.computer.detect),
             (a.measure, self.computer.measure),

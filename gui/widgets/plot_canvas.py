@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from core.plan.plan import DepthPoint
 from core.units import format_rate, format_tokens
 from gui import theme
 from gui.widgets.ceiling_plot import Curve
+from gui.widgets.plot_ticks import depth_ticks, round_above
 
 pg: Any = pyqtgraph  # has no types
 
@@ -151,7 +151,7 @@ class PlotCanvas:
 
     def _set_axes(self, curve: Curve) -> None:
         known = [p.tok_s for p in curve.reserved + curve.beyond if p.tok_s is not None]
-        step, top = _round_above(max(known, default=1.0))
+        step, top = round_above(max(known, default=1.0))
         axes = (curve.last_depth, top)
         if axes == self._axes:
             return
@@ -162,7 +162,7 @@ class PlotCanvas:
         rates = [i * step for i in range(round(top / step) + 1)]
         self._grid.setData([0, end] * len(rates[1:]), [r for r in rates[1:] for _ in range(2)])
         self._left.setTicks([[(rate, f"{rate:,.10g}") for rate in rates]])
-        depths = _depth_ticks(curve.last_depth)
+        depths = depth_ticks(curve.last_depth)
         self._bottom.setTicks([[(depth, format_tokens(depth)) for depth in depths]])
         self._settle()
 
@@ -215,17 +215,3 @@ def _pen(color: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine, width: int = 1)
 def _draw(item: Any, points: Sequence[DepthPoint]) -> None:
     known = [p for p in points if p.tok_s is not None]
     item.setData([p.depth for p in known], [p.tok_s for p in known])
-
-
-def _round_above(value: float) -> tuple[float, float]:
-    """A step of 1, 2, 2.5 or 5 times a power of ten, and the multiple of it above a value."""
-    rough = max(value, 1e-9) / 4
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * n for n in (1, 2, 2.5, 5, 10) if power * n >= rough)
-    return step, step * math.ceil(value / step + 1e-9)
-
-
-def _depth_ticks(last: int) -> list[int]:
-    """0, about four even steps, and the end itself."""
-    step = 2 ** max(round(math.log2(max(last, 4) / 4)), 0)
-    return [*range(0, last - step // 2, step), last]

@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 from core.plan.plan import DepthPoint
 from gui.theme import DARK, LIGHT, Theme, ThemeMode
 from gui.widgets.ceiling_plot import CeilingPlot, Curve, sentence
-from gui.widgets.plot_canvas import _depth_ticks, _round_above
+from gui.widgets.plot_ticks import depth_ticks, round_above
 
 # domain.md section 2: 936 / (16.1 + 0.3) = 57 tok/s at 16K, 936 / (16.1 + 3.6) = 47.5 at 192K.
 LAST = 196_608
@@ -179,7 +179,7 @@ def test_the_pointer_reads_a_computed_point_and_no_menu_opens(plot: CeilingPlot)
 
 @pytest.mark.parametrize("value", [0.31, 1.0, 7.9, 58.1, 342.0, 1999.0, 25_000.0])
 def test_the_rate_axis_ends_at_a_round_number_close_above_the_curve(value: float) -> None:
-    step, top = _round_above(value)
+    step, top = round_above(value)
     assert value <= top <= 2 * value
     assert top / step == pytest.approx(round(top / step))
     assert 2 <= top / step <= 8
@@ -187,7 +187,7 @@ def test_the_rate_axis_ends_at_a_round_number_close_above_the_curve(value: float
 
 @pytest.mark.parametrize("last", [1, 300, 4096, 40_960, 131_072, 262_144, 1_048_576, 10_485_760])
 def test_the_depth_axis_has_few_labels_and_ends_at_the_last_depth(last: int) -> None:
-    ticks = _depth_ticks(last)
+    ticks = depth_ticks(last)
     assert ticks[0] == 0
     assert ticks[-1] == last
     assert ticks == sorted(set(ticks))

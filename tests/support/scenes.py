@@ -19,6 +19,7 @@ from core.machine import catalogue, combine, custom
 from core.machine.machine import Machine
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.panels.compare import ComparePage
 from gui.theme import Theme
 from gui.widgets.file_card import FileCard
 from gui.workers import computer
@@ -38,6 +39,28 @@ def _choose(**changes: Any) -> Callable[[MainWindow], None]:
 
 def _show(panel: str) -> Callable[[MainWindow], None]:
     return lambda window: window.page.show_panel(getattr(window.page, panel))
+
+
+def _compare(view: str) -> Callable[[MainWindow], None]:
+    """The page "Compare" with one of its views, worked out."""
+
+    def show(window: MainWindow) -> None:
+        window.commands.compare.trigger()
+        page = window.findChild(ComparePage)
+        assert page is not None
+        page.tabs.setCurrentWidget(getattr(page, view))
+        if view == "machines":
+            page.chosen.add(["2x nvidia-geforce-rtx-3060-12-gb + ram:32GiB@51.2"])
+            _wait(lambda: bool(page.machines.catalogue.points), "the catalogue")
+        elif view == "models":
+            others = [p for p in resources.specimens() if "Gemma" in p.name or "27B" in p.name]
+            page.models.add_files(others)
+            page.models.add_recipe("IQ4_XS")
+            _wait(lambda: len(page.models.rows) == 2 + len(others), "the models")
+        else:
+            _wait(lambda: not page.grid.working, "the grid")
+
+    return show
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +84,9 @@ SCENES = (
     ),
     Scene("tensors", "Qwen3-30B-A3B", then=_show("tensors")),
     Scene("metadata", "gpt-oss-20b", then=_show("metadata")),
+    Scene("compare-machines", "Qwen3.6-35B-A3B", then=_compare("machines")),
+    Scene("compare-models", "Qwen3.6-35B-A3B", then=_compare("models")),
+    Scene("compare-grid", "Qwen3.6-35B-A3B", then=_compare("grid")),
     Scene("not-a-model", content=b"<!DOCTYPE html><title>Sign in</title>"),
 )
 

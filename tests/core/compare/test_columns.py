@@ -40,9 +40,10 @@ def rows() -> tuple[MachineRow, ...]:
 def test_markdown_is_what_the_screen_shows() -> None:
     lines = as_markdown(machine_columns("EUR"), rows()).splitlines()
     assert len(lines) == 2 + len(SPECS)
-    assert lines[0].startswith("| Machine | Memory | Bandwidth | Verdict | Free or lacking |")
+    assert lines[0].startswith("| Machine | Verdict | Free or lacking | Largest context |")
     assert "Price (EUR)" in lines[0]
-    assert lines[2].startswith("| GeForce RTX 3090 | 24.0 GiB | 936 GB/s | fits |")
+    assert lines[2].startswith("| GeForce RTX 3090 | fits |")
+    assert "| 24.0 GiB | 936 GB/s | 350 W | 700 |" in lines[2]
     assert "| does not fit | lacks " in lines[3]
     assert "| 2 × 24.0 GiB | 2 × 936 GB/s |" in lines[4]
     assert "| unknown |" in lines[5]

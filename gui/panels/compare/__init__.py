@@ -1,0 +1,5 @@
+"""Comparing machines, models and quantizations."""
+
+from gui.panels.compare.page import ComparePage
+
+__all__ = ["ComparePage"]

@@ -1,0 +1,134 @@
+"""The whole catalogue as a scatter of memory against speed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from core.compare import Point, sweep
+from core.compare.tables import VERDICT_WORDS, room_words
+from core.machine import catalogue
+from core.plan.plan import Verdict
+from core.units import UnitSystem, format_bandwidth, format_bytes, format_rate
+from gui.document import Document
+from gui.panels.compare.chosen import Chosen
+from gui.panels.compare.filters import Filters
+from gui.widgets.scatter_plot import Dot, ScatterPlot
+from gui.widgets.text import Style, Text
+
+_AT_ONCE = 60  # machines in one turn of the event loop
+_AFTER_MS = 30
+_HEADING = "THE WHOLE CATALOGUE: CLICK A MACHINE TO ADD IT"
+_STEP = {UnitSystem.GIB: 2**30, UnitSystem.GB: 10**9}
+
+
+class CatalogueView(QWidget):
+    """Follows the document while it is in sight. ``added`` carries the id of a machine clicked."""
+
+    added = Signal(str)
+
+    def __init__(self, document: Document, chosen: Chosen, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._chosen = chosen
+        self._points: tuple[Point, ...] = ()
+        self._asked: object = None
+        self._work: Iterator[tuple[Point, ...]] = iter(())
+        self._coming: list[Point] = []
+        self._expected = False
+        self.filters = Filters()
+        self.plot = ScatterPlot("The catalogue by memory and speed", "memory", "ceiling, tok/s")
+        self.plot.set_words("No machine of the catalogue has these properties.")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(Text(_HEADING, Style.HEADING))
+        column.addWidget(self.filters)
+        column.addWidget(self.plot, 1)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._go_on)
+        self.filters.changed.connect(self._draw)
+        self.plot.taken.connect(self.added)
+        chosen.changed.connect(self._draw)
+        document.plan_changed.connect(self._follow)
+        document.units_changed.connect(self._draw)
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """Every machine of the catalogue, once all are worked out."""
+        return self._points
+
+    def show_expected(self, expected: bool) -> None:
+        """Draw what to expect in place of the ceiling."""
+        if expected is not self._expected:
+            self._expected = expected
+            self._draw()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """What changed while it was out of sight is worked out now."""
+        super().showEvent(event)
+        self._follow()
+
+    def _follow(self) -> None:
+        model, choice = self._document.model, self._document.choice
+        if not self.isVisible() or model is None or self._asked == (model, choice):
+            return
+        self._asked = (model, choice)
+        rows = catalogue.all()
+        parts = [rows[n : n + _AT_ONCE] for n in range(0, len(rows), _AT_ONCE)]
+        self._work = (sweep(model, choice, part) for part in parts)
+        self._coming = []
+        self._timer.start(_AFTER_MS)
+
+    def _go_on(self) -> None:
+        """A part of the catalogue a turn, so that the window goes on."""
+        if self._document.model is None:
+            return
+        part = next(self._work, None)
+        if part is None:
+            self._points = tuple(self._coming)
+            self._draw()
+            return
+        self._coming += part
+        self._timer.start(0)
+
+    def _draw(self) -> None:
+        wanted, texts = self.filters.wanted(), set(self._chosen.texts)
+        fitting = self.filters.only_fitting.isChecked()
+        units = self._document.units
+        dots = [
+            self._dot(point, point.row.id in texts)
+            for point in self._points
+            if wanted.takes(point.row)
+            and (not fitting or point.verdict in (Verdict.FITS, Verdict.TIGHT))
+        ]
+        self.plot.set_dots(
+            dots,
+            across=f"memory, {units.value}",
+            up="expected, tok/s" if self._expected else "ceiling, tok/s",
+        )
+
+    def _dot(self, point: Point, ringed: bool) -> Dot:
+        units = self._document.units
+        row = point.row
+        memory = point.memory.value or 0
+        rate = (point.expected if self._expected else point.ceiling).value or 0.0
+        size = format_bytes(memory, units)
+        each = f"{row.devices} × {format_bytes(memory // row.devices, units)}"
+        told = [
+            row.name + (f" ({row.year})" if row.year else ""),
+            f"{each if row.devices > 1 else size}, {format_bandwidth(row.bandwidth)}",
+            f"{VERDICT_WORDS[point.verdict]}, {self._room(point)}",
+        ]
+        if rate:
+            told.append(f"{'expected' if self._expected else 'ceiling'} {format_rate(rate)}")
+        told.append("compared already" if ringed else "click to compare it")
+        return Dot(row.id, memory / _STEP[units], rate, point.verdict, "\n".join(told), ringed)
+
+    def _room(self, point: Point) -> str:
+        words = room_words(point.room, self._document.units)
+        free = point.room.value is not None and point.room.value >= 0
+        return f"{words} free" if free else words

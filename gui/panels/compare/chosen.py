@@ -1,0 +1,140 @@
+"""The machines that are compared: kept between starts, with their prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal
+
+from core.compare import PROMPT
+from core.machine import catalogue, machine_from, own
+from core.machine.machine import Machine
+from core.machine.spec import THIS
+from gui.document import LOOKING, Document
+from gui.settings import StoredComparison
+
+# Where nobody has chosen yet: this computer, and what many people ask about.
+FIRST = (
+    THIS,
+    "nvidia-geforce-rtx-3060-12-gb",
+    "nvidia-geforce-rtx-3090",
+    "nvidia-geforce-rtx-5090",
+    "apple-m4-max-40-core-gpu",
+)
+
+
+class Chosen(QObject):
+    """Machines by their texts (``core.machine.spec``), in the order they were added.
+
+    ``changed`` comes with every change of what is compared, ``stored_changed`` carries what the
+    settings shall keep.
+    """
+
+    changed = Signal()
+    stored_changed = Signal(StoredComparison)
+
+    def __init__(
+        self, document: Document, stored: StoredComparison, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._stored = stored
+        self._own: dict[str, Machine] = {}
+        self.read_own()
+        document.machine_changed.connect(self._follow)
+        self._here = document.this_computer
+
+    @property
+    def stored(self) -> StoredComparison:
+        """What the settings keep."""
+        return self._stored
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is compared, as it is kept."""
+        return FIRST if self._stored.machines is None else self._stored.machines
+
+    @property
+    def own(self) -> tuple[Machine, ...]:
+        """The machines that the user keeps."""
+        return tuple(self._own.values())
+
+    @property
+    def prompt(self) -> int:
+        """Tokens of the prompt that the first token is told for."""
+        return self._stored.prompt or PROMPT
+
+    @property
+    def prices(self) -> dict[str, float]:
+        """Prices by the machines' texts."""
+        return dict(self._stored.prices)
+
+    def machines(self) -> list[tuple[str, Machine]]:
+        """Texts and machines; one that is gone (an own machine that was deleted) is left out."""
+        found = []
+        for text in self.texts:
+            try:
+                found.append((text, machine_from(text, self.named)))
+            except (LookupError, ValueError):
+                continue
+        return found
+
+    def named(self, name: str) -> Machine:
+        """This computer, one of the user's own or one of the catalogue. Raises LookupError."""
+        if name == THIS:
+            return self._document.this_computer or LOOKING
+        if name in self._own:
+            return self._own[name]
+        return catalogue.machine(name.lower())
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Compare these as well."""
+        more = tuple(dict.fromkeys((*self.texts, *texts)))
+        if more != self.texts:
+            self._store(replace(self._stored, machines=more))
+
+    def remove(self, texts: Iterable[str]) -> None:
+        """Compare these no longer; their prices are kept."""
+        gone = set(texts)
+        self._store(replace(self._stored, machines=tuple(t for t in self.texts if t not in gone)))
+
+    def set_price(self, text: str, price: float | None) -> None:
+        """What a machine costs; None for nobody knows."""
+        prices = self.prices
+        prices.pop(text, None)
+        if price:
+            prices[text] = price
+        self._store(replace(self._stored, prices=tuple(prices.items())))
+
+    def set_currency(self, currency: str) -> None:
+        """What prices are in, in the user's own word."""
+        self._store(replace(self._stored, currency=currency.strip()))
+
+    def set_prompt(self, tokens: int) -> None:
+        """The prompt that the first token is told for."""
+        self._store(replace(self._stored, prompt=0 if tokens == PROMPT else tokens))
+
+    def set_models(self, paths: Iterable[str]) -> None:
+        """The files that are compared with the open model."""
+        self._stored = replace(self._stored, models=tuple(paths))
+        self.stored_changed.emit(self._stored)
+
+    def read_own(self) -> None:
+        """Look again which machines the user keeps."""
+        found = {machine.id: machine for machine in own.load().machines}
+        if found != self._own:
+            self._own = found
+            self.changed.emit()
+
+    def _store(self, stored: StoredComparison) -> None:
+        if stored != self._stored:
+            self._stored = stored
+            self.stored_changed.emit(stored)
+            self.changed.emit()
+
+    def _follow(self) -> None:
+        """This computer has been looked at (again)."""
+        if self._document.this_computer is not self._here:
+            self._here = self._document.this_computer
+            self.changed.emit()

@@ -1,0 +1,134 @@
+"""A machine put together: some cards, and so much RAM."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QStringListModel, Signal
+from PySide6.QtWidgets import (
+    QCompleter,
+    QDialog,
+    QDialogButtonBox,
+    QFormLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QSpinBox,
+    QWidget,
+)
+
+from core.machine import Machine, catalogue, combine, custom
+from core.machine.rows import DISCRETE
+from core.units import UnitSystem, parse_bandwidth, parse_bytes
+from gui import theme
+from gui.widgets.mark_label import MarkLabel
+from gui.widgets.text import Style, Text
+
+_CARDS = 2  # kinds of cards
+_MOST = 8  # of a kind
+_MOST_FOUND = 40
+
+
+class CombinationDialog(QDialog):
+    """``made`` carries the new machine."""
+
+    made = Signal(object)
+
+    def __init__(self, units: UnitSystem, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Cards and RAM together")
+        self._units = units
+        self.cards = [_CardField() for _ in range(_CARDS)]
+        self.ram = QLineEdit()
+        self.ram.setPlaceholderText("64 GiB")
+        self.ram_bandwidth = QLineEdit()
+        self.ram_bandwidth.setPlaceholderText("51.2 GB/s")
+        self.problem = MarkLabel(Style.BODY)
+        self.problem.hide()
+        self.buttons = QDialogButtonBox(
+            QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel
+        )
+        self.buttons.accepted.connect(self._accept)
+        self.buttons.rejected.connect(self.reject)
+        form = QFormLayout(self)
+        rows: list[tuple[str, QWidget, QLineEdit]] = [
+            ("&Card", self.cards[0], self.cards[0].name),
+            ("&Another kind", self.cards[1], self.cards[1].name),
+            ("&RAM", self.ram, self.ram),
+            ("RAM band&width", self.ram_bandwidth, self.ram_bandwidth),
+        ]
+        for text, control, edit in rows:
+            label = QLabel(text)
+            label.setBuddy(edit)
+            edit.setAccessibleName(text.replace("&", ""))
+            form.addRow(label, control)
+        hint = (
+            "Layers are shared out by memory. Each card reads its own layers, one after the other: "
+            "memory adds up, speed does not."
+        )
+        form.addRow(Text(hint, Style.MUTED, wrap=True))
+        form.addRow(self.problem)
+        form.addRow(self.buttons)
+        self.setMinimumWidth(64 * self.fontMetrics().averageCharWidth())
+
+    def _accept(self) -> None:
+        try:
+            machine = self._machine()
+        except (ValueError, LookupError) as error:
+            words = str(error.args[0])
+            self.problem.set_mark(lambda c: theme.Mark(c.bad, "error", words))
+            self.problem.show()
+            return
+        self.made.emit(machine)
+        self.accept()
+
+    def _machine(self) -> Machine:
+        """What the fields say. Raises ValueError or LookupError with a sentence."""
+        parts = [machine for card in self.cards for machine in card.machines()]
+        if not parts:
+            raise ValueError("name a card; words search the catalogue")
+        if self.ram.text().strip():
+            size = parse_bytes(self.ram.text(), self._units.value)
+            rate = self.ram_bandwidth.text().strip()
+            parts.append(custom(size, parse_bandwidth(rate) if rate else None, gpu=False))
+        return combine(*parts)
+
+
+class _CardField(QWidget):
+    """So many of one kind of card, found by words."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = QSpinBox()
+        self.count.setRange(1, _MOST)
+        self.count.setSuffix(" ×")
+        self.count.setAccessibleName("How many")
+        self.name = QLineEdit()
+        self.name.setPlaceholderText("words of its name, like rtx 3090")
+        self._found: dict[str, str] = {}
+        self._lines = QStringListModel(self)
+        self.completer = QCompleter(self._lines, self)
+        self.completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
+        self.name.setCompleter(self.completer)
+        self.name.textEdited.connect(self._look)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.count)
+        row.addWidget(self.name, 1)
+
+    def machines(self) -> list[Machine]:
+        """The cards; none where nothing was typed. Raises LookupError with a sentence."""
+        words = self.name.text().strip()
+        if not words:
+            return []
+        if not self._found:
+            self._look(words)
+        id = self._found.get(words) or next(iter(self._found.values()), None)
+        if id is None:
+            raise LookupError(f"no card is called “{words}”; try fewer words")
+        return [catalogue.machine(id)] * self.count.value()
+
+    def _look(self, words: str) -> None:
+        rows = catalogue.search(words) if words.strip() else ()
+        cards = [row for row in rows if row.kind in DISCRETE][:_MOST_FOUND]
+        self._found = {f"{row.name}, {row.memory_gb} GB": row.id for row in reversed(cards)}
+        self._found = dict(reversed(self._found.items()))
+        self._lines.setStringList(list(self._found))

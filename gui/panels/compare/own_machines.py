@@ -1,0 +1,206 @@
+"""The machines that the user keeps: a list with all that can be done to it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QHBoxLayout,
+    QInputDialog,
+    QLineEdit,
+    QListWidget,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.gguf import display
+from core.machine import Machine, own
+from core.provenance import format_value
+from gui.document import Document
+from gui.panels.plan.own_machine import OwnMachineDialog
+from gui.widgets.live_text import LiveText
+from gui.widgets.text import Style, Text
+from gui.widgets.wrap import Wrap
+
+_FILES = "Machines (*.json);;All files (*)"
+_WHAT = "A report tells what a plan needs: no serial numbers, no names of people or computers."
+
+
+class OwnMachinesDialog(QDialog):
+    """Every change is written at once. ``changed`` comes after it, ``chosen`` carries the id of a
+    machine that shall be compared."""
+
+    changed = Signal()
+    chosen = Signal(str)
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Own machines")
+        self._document = document
+        stored = own.load()
+        self._machines = stored.machines
+        self.list = QListWidget()
+        self.list.setAccessibleName("Own machines")
+        self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.status = LiveText(Style.MUTED, wrap=True)
+        self.compare = QPushButton("Com&pare")
+        self.plan = QPushButton("&Use for the plan")
+        self.rename = QPushButton("&Rename…")
+        self.delete = QPushButton("&Delete")
+        self.save_report = QPushButton("Save &report…")
+        self.add_typed = QPushButton("&Type figures…")
+        self.add_present = QPushButton("&Keep the plan's machine")
+        self.import_file = QPushButton("&Open a report or list…")
+        self.export = QPushButton("E&xport all…")
+        of_one = Wrap()
+        self._of_one = (self.compare, self.plan, self.rename, self.delete, self.save_report)
+        of_all = Wrap()
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        close.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.addWidget(self.list, 1)
+        column.addWidget(of_one)
+        column.addWidget(of_all)
+        column.addWidget(Text(_WHAT, Style.MUTED, wrap=True))
+        foot = QHBoxLayout()
+        foot.addWidget(self.status, 1)
+        foot.addWidget(close)
+        column.addLayout(foot)
+        of_one.set_cells(self._of_one)
+        of_all.set_cells([self.add_typed, self.add_present, self.import_file, self.export])
+        for button, slot in (
+            (self.compare, lambda: self.chosen.emit(self._current().id)),
+            (self.plan, lambda: self._document.set_machine(self._current())),
+            (self.rename, self._rename),
+            (self.delete, self._delete),
+            (self.save_report, self._save_report),
+            (self.add_typed, self._type),
+            (self.add_present, lambda: self._add(self._document.machine)),
+            (self.import_file, self._import),
+            (self.export, self._export),
+        ):
+            button.setAutoDefault(False)
+            button.clicked.connect(slot)
+        self.list.itemDoubleClicked.connect(lambda _: self.chosen.emit(self._current().id))
+        self.list.currentRowChanged.connect(lambda _: self._enable())
+        metrics = self.fontMetrics()
+        self.resize(70 * metrics.averageCharWidth(), 22 * metrics.height())
+        self._show()
+        if stored.problem is not None:
+            self.status.set_text(f"{stored.problem.message} {stored.problem.advice}")
+
+    def take_file(self, path: Path) -> None:
+        """Keep the machines of a report or of an exported list."""
+        try:
+            found = own.opened(path)
+        except ValueError as error:
+            self.status.set_text(f"{display(path.name)}: {error}.")
+            return
+        before = len(self._machines)
+        machines = own.imported(self._machines, found)
+        more = len(machines) - before
+        words = f"{more} of {len(found)} machines added" if more else "All of them are here already"
+        self._keep(machines, f"{words}.")
+
+    def save_list(self, path: Path) -> None:
+        """Write all machines for another computer."""
+        try:
+            own.export(path, self._machines)
+        except OSError as error:
+            self.status.set_text(f"{display(path.name)} could not be written: {error.strerror}.")
+            return
+        self.status.set_text(f"{len(self._machines)} machines written to {display(path.name)}.")
+
+    def rename_to(self, name: str) -> None:
+        """Give the machine that is chosen in the list another name."""
+        try:
+            machines = own.renamed(self._machines, self._current().id, name)
+        except ValueError as error:
+            self.status.set_text(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+            return
+        self._keep(machines, "Renamed.")
+
+    def _current(self) -> Machine:
+        return self._machines[self.list.currentRow()]
+
+    def _add(self, machine: Machine) -> None:
+        if all(device.memory.value is None for device in machine.devices):
+            self.status.set_text("Nothing is known of this machine yet.")
+            return
+        self._keep(own.added(self._machines, machine), "Kept.")
+        self.list.setCurrentRow(len(self._machines) - 1)
+
+    def _keep(self, machines: tuple[Machine, ...], words: str) -> None:
+        """Write first: what could not be written is not shown as if it were."""
+        try:
+            own.save(machines)
+        except OSError as error:
+            self.status.set_text(f"Your machines could not be saved: {error.strerror or error}.")
+            return
+        self._machines = machines
+        self._show()
+        self.status.set_text(words)
+        self.changed.emit()
+
+    def _show(self) -> None:
+        row = self.list.currentRow()
+        self.list.clear()
+        units = self._document.units
+        for machine in self._machines:
+            devices = "; ".join(
+                f"{display(d.name)} {format_value(d.memory.value, d.memory.unit, units)}, "
+                f"{format_value(d.bandwidth.value, d.bandwidth.unit, units)}"
+                for d in machine.devices
+            )
+            self.list.addItem(f"{display(machine.name)}:  {devices}")
+        self.list.setCurrentRow(min(max(row, 0), len(self._machines) - 1))
+        self._enable()
+
+    def _enable(self) -> None:
+        for button in self._of_one:
+            button.setEnabled(self.list.currentRow() >= 0)
+        self.export.setEnabled(bool(self._machines))
+
+    def _rename(self) -> None:
+        name, accepted = QInputDialog.getText(
+            self, "Rename", "Name", QLineEdit.EchoMode.Normal, self._current().name
+        )
+        if accepted:
+            self.rename_to(name)
+
+    def _delete(self) -> None:
+        name = display(self._current().name)
+        self._keep(own.removed(self._machines, self._current().id), f"{name} deleted.")
+
+    def _type(self) -> None:
+        dialog = OwnMachineDialog(self._document.machine, self._document.units, self)
+        dialog.made.connect(self._add)
+        dialog.open()
+
+    def _save_report(self) -> None:
+        machine = self._current()
+        name, _ = QFileDialog.getSaveFileName(self, "Save report", f"{machine.id}.json", _FILES)
+        if not name:
+            return
+        try:
+            Path(name).write_text(own.report(machine), "utf-8")
+        except OSError as error:
+            self.status.set_text(f"The report could not be written: {error.strerror}.")
+            return
+        self.status.set_text(f"Written to {display(Path(name).name)}.")
+
+    def _import(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, "Open a report or list", "", _FILES)
+        if name:
+            self.take_file(Path(name))
+
+    def _export(self) -> None:
+        name, _ = QFileDialog.getSaveFileName(self, "Export", "machines.json", _FILES)
+        if name:
+            self.save_list(Path(name))
