@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Signal
 
 from core.compare import PROMPT
 from core.machine import catalogue, machine_from, own
-from core.machine.machine import Machine
+from core.machine.machine import Machine, with_margin
 from core.machine.spec import THIS
 from gui.document import LOOKING, Document
 from gui.settings import StoredComparison
@@ -71,13 +71,16 @@ class Chosen(QObject):
         return dict(self._stored.prices)
 
     def machines(self) -> list[tuple[str, Machine]]:
-        """Texts and machines; one that is gone (an own machine that was deleted) is left out."""
+        """Texts and machines, with what shall stay free on each. One that is gone (an own machine
+        that was deleted) is left out."""
         found = []
         for text in self.texts:
             try:
-                found.append((text, machine_from(text, self.named)))
+                machine = machine_from(text, self.named)
             except (LookupError, ValueError):
                 continue
+            margin = self._document.margins.get(machine.id)
+            found.append((text, machine if margin is None else with_margin(machine, margin)))
         return found
 
     def named(self, name: str) -> Machine:
