@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from importlib import import_module
 
-BENCHMARKS = ("reading", "resolve", "compare", "calibration", "tables", "slider", "startup")
+BENCHMARKS = (
+    "reading",
+    "resolve",
+    "compare",
+    "calibration",
+    "tables",
+    "slider",
+    "detect",
+    "startup",
+)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from core.machine import (
     Backend,
     Device,
     DeviceKind,
+    Link,
     Machine,
     as_dict,
     catalogue,
@@ -168,23 +169,50 @@ def show_machine(measure: bool) -> tuple[str, Values]:
     lines = [display(machine.name)]
     for device in machine.devices:
         lines.append(f"{display(device.name)} ({device.kind.value}, {device.backend.value})")
-        used = [] if device.used.value is None else [("in use now", device.used)]
-        figures: list[tuple[str, Number[int] | Number[float]]] = [
-            ("memory", device.memory),
-            *used,
-            ("bandwidth", device.bandwidth),
-        ]
-        if device.cores is not None:
-            figures.append(("cores", device.cores))
-        for label, number in figures:
-            value = format_value(number.value, number.unit)
-            date = f", {number.source.date}" if number.source.date else ""
-            source = f"{number.source.rank.value}: {display(number.source.origin)}{date}"
-            note = f" {display(number.note)}" if number.note else ""
-            lines.append(f"  {label:10} {value:>12}  {source}{note and '.'}{note}")
+        lines += [_line(label, number) for label, number in _figures_of(device)]
+        lines += [f"  {_what_is_known(device)}"] if _what_is_known(device) else []
+    if machine.disk is not None:
+        name = f" {display(machine.disk.name)}" if machine.disk.name else ""
+        lines.append(f"Disk:{name} ({machine.disk.kind.value})")
+        lines += [_line("reads", machine.disk.read), *_link_lines(machine.disk.link)]
     lines += words
     lines += [problem_line(problem) for problem in machine.problems]
     return "\n".join(lines) + "\n", as_dict(machine) | values
+
+
+def _figures_of(device: Device) -> list[tuple[str, Number[int] | Number[float]]]:
+    """What is said of a device, line by line; what does not apply is left out."""
+    found: list[tuple[str, Number[int] | Number[float]]] = [("memory", device.memory)]
+    if device.used.value is not None:
+        found.append(("in use now", device.used))
+    found.append(("bandwidth", device.bandwidth))
+    if device.flops.value is not None:
+        found.append(("computes", device.flops))
+    if device.link is not None:
+        found.append(("link", device.link.most))
+        if device.link.now is not None:
+            found.append(("link now", device.link.now))
+    if device.cores is not None:
+        found.append(("cores", device.cores))
+    return found
+
+
+def _link_lines(link: Link | None) -> list[str]:
+    return [] if link is None else [_line("link", link.most)]
+
+
+def _line(label: str, number: Number[int] | Number[float]) -> str:
+    value = format_value(number.value, number.unit)
+    date = f", {number.source.date}" if number.source.date else ""
+    source = f"{number.source.rank.value}: {display(number.source.origin)}{date}"
+    note = f" {display(number.note)}" if number.note else ""
+    return f"  {label:10} {value:>12}  {source}{note and '.'}{note}"
+
+
+def _what_is_known(device: Device) -> str:
+    """Kind of memory, architecture and catalogue id in one line."""
+    words = [device.memory_type, device.architecture, device.catalogue_id]
+    return display(", ".join(word for word in words if word))
 
 
 def _kept(rates: tuple[facts.MeasuredRate, ...]) -> list[str]:
