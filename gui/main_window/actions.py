@@ -12,7 +12,8 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
 from PySide6.QtWidgets import QMainWindow, QMenu, QToolButton
 
 from core.gguf import display
-from core.units import UnitSystem
+from core.machine.facts import MeasuredRate
+from core.units import UnitSystem, format_bandwidth
 from gui.theme import ThemeMode
 from gui.widgets.elided_text import plain_tip
 
@@ -63,6 +64,9 @@ class Actions(QObject):
         self.explain = self._action("&Explain", "Ctrl+9")
         self.detect = self._action("&Look at this computer again", "F5")
         self.measure = self._action("Measure memory &bandwidth")
+        self.use_measured = self._action("Plan with the &measured bandwidth")
+        self.use_measured.setCheckable(True)
+        self.save_machine = self._action("&Save machine report…")
         self.check_engine = self._action("&Check with llama.cpp…", "Ctrl+K")
         self.shortcuts = self._action("&Keys", "F1")
         self.about = self._action("&About Weighbridge")
@@ -88,6 +92,7 @@ class Actions(QObject):
         )
         self._fill_menu_bar()
         self.set_recent((), ())
+        self.show_measured(None)
 
     def set_recent(self, paths: Sequence[Path], missing: Collection[Path]) -> None:
         """Fill "Open recent"; files that are not there any more are greyed."""
@@ -107,6 +112,16 @@ class Actions(QObject):
             action = self.specimens_menu.addAction(_menu_text(path.stem))
             action.triggered.connect(lambda _=False, p=path: self.file_chosen.emit(p))
         self.specimens_menu.setEnabled(bool(paths))
+
+    def show_measured(self, rate: MeasuredRate | None) -> None:
+        """Offer to plan with what was measured, and tell what that was."""
+        words = "Plan with the &measured bandwidth"
+        if rate is not None:
+            value = format_bandwidth(rate.value)
+            words += f" ({value}, {rate.date})" if rate.date else f" ({value})"
+        self.use_measured.setText(words)
+        self.use_measured.setEnabled(rate is not None)
+        self.use_measured.setChecked(rate is not None and rate.chosen)
 
     def keys(self) -> list[tuple[str, str]]:
         """Every key and what it does."""
@@ -147,7 +162,9 @@ class Actions(QObject):
         view.addMenu(self.units.menu)
         view.addMenu(self.theme.menu)
         machine = bar.addMenu("&Machine")
-        machine.addActions([self.detect, self.measure, self.check_engine])
+        machine.addActions([self.detect, self.measure, self.use_measured])
+        machine.addSeparator()
+        machine.addActions([self.save_machine, self.check_engine])
         about = bar.addMenu("&Help")
         about.addActions([self.shortcuts, self.about])
 

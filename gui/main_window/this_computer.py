@@ -22,6 +22,7 @@ class ThisComputer(QObject):
     """
 
     said = Signal(str)  # a sentence for the status bar; "" when it is over
+    rate_changed = Signal(object)  # facts.MeasuredRate of its RAM, or None
 
     def __init__(self, document: Document, facts_path: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -33,16 +34,20 @@ class ThisComputer(QObject):
         self.detector.finished.connect(self._found)
         self.meter.finished.connect(self._timed)
 
-    def detect(self) -> None:
-        """Look at it, again."""
+    def detect(self, *, wake: bool = False) -> None:
+        """Look at it; ``wake`` sleeping GPUs, as somebody asked for it who can see them."""
         self.said.emit("Looking at this computer…")
-        self.detector.start(computer.detecting)
+        self.detector.start(computer.waking if wake else computer.detecting)
 
     def measure(self) -> None:
         """Time its memory."""
         if not self.meter.running:
             self.said.emit("Measuring memory bandwidth…")
             self.meter.start(computer.measuring)
+
+    def use_measured(self, wanted: bool) -> None:
+        """Whether what was measured counts for the RAM, or what firmware and catalogue say."""
+        self._keep(facts.choose(facts.load(self._path), facts.RAM, measured=wanted))
 
     def _found(self, machine: Machine) -> None:
         self._detected = machine
@@ -56,7 +61,9 @@ class ThisComputer(QObject):
         machine = self._detected
         if found.value is None or machine is None:
             return
-        rates = facts.remembered(facts.load(self._path), machine, facts.RAM, found)
+        self._keep(facts.remembered(facts.load(self._path), machine, facts.RAM, found))
+
+    def _keep(self, rates: tuple[facts.MeasuredRate, ...]) -> None:
         try:
             facts.save(rates, self._path)
         except OSError as error:
@@ -64,5 +71,7 @@ class ThisComputer(QObject):
         self._publish(rates)
 
     def _publish(self, rates: tuple[facts.MeasuredRate, ...]) -> None:
-        if self._detected is not None:
-            self._document.set_this_computer(facts.applied(self._detected, rates))
+        if self._detected is None:
+            return
+        self._document.set_this_computer(facts.applied(self._detected, rates))
+        self.rate_changed.emit(facts.rate_of(rates, self._detected, facts.RAM))

@@ -27,7 +27,7 @@ from core.tabular import TextFormat
 from core.units import UnitSystem, format_bytes
 from gui import settings as settings_file
 from gui.document import Document
-from gui.main_window import about, clipboard, pages
+from gui.main_window import about, clipboard, machine_report, pages
 from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.attaching import Attaching
 from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files
@@ -378,8 +378,10 @@ class MainWindow(QMainWindow):
             (a.plan, lambda: self.page.show_panel(self.page.plan)),
             (a.compare, lambda: self.page_bar.open_named("Compare")),
             (a.explain, lambda: self.page_bar.open_named("Explain")),
-            (a.detect, self.computer.detect),
+            (a.detect, lambda: self.computer.detect(wake=True)),
             (a.measure, self.computer.measure),
+            (a.use_measured, self.computer.use_measured),
+            (a.save_machine, lambda: machine_report.save(self, self.document.machine, self._say)),
             (a.check_engine, self.engine_check.open),
             (a.shortcuts, lambda: about.show_keys(self, a.keys())),
             (a.about, lambda: about.show_about(self)),
@@ -398,6 +400,7 @@ class MainWindow(QMainWindow):
         self.opener.finished.connect(self._opened)
         self.opener.ended.connect(self._reading_ended)
         self.computer.said.connect(self._say)
+        self.computer.rate_changed.connect(a.show_measured)
         self.computer.meter.started.connect(lambda: self._show_measuring(True))
         self.computer.meter.ended.connect(lambda: self._show_measuring(False))
         self.engine_check.folder_chosen.connect(self._keep_engine_folder)

@@ -8,8 +8,13 @@ from gui.workers.runner import Handle
 
 
 def detecting(handle: Handle) -> Machine:
-    """What this computer has. Queries of drivers may take seconds."""
+    """What this computer has, sleeping GPUs by their names. Queries of drivers may take seconds."""
     return machine.detect()
+
+
+def waking(handle: Handle) -> Machine:
+    """What this computer has, its sleeping GPUs woken and asked."""
+    return machine.detect(wake=True)
 
 
 def measuring(handle: Handle) -> BandwidthMeasurement:

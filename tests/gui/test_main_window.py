@@ -557,7 +557,7 @@ def test_looking_again_keeps_a_chosen_machine(
 ) -> None:
     window.document.set_machine(plans.RTX_3090)
     other: Machine = plans.machine(id="this", name="With a new GPU")
-    monkeypatch.setattr(computer, "detecting", lambda handle: other)
+    monkeypatch.setattr(computer, "waking", lambda handle: other)
     QTest.keyClick(window, Qt.Key.Key_F5)
     qtbot.waitUntil(lambda: window.document.this_computer is other, timeout=5000)
     assert window.document.machine == plans.RTX_3090

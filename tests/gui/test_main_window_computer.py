@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
-from core.machine import BandwidthMeasurement, DeviceKind, Machine, facts
+from core.machine import BandwidthMeasurement, DeviceKind, Machine, facts, own
 from core.provenance import Number, Rank, Source, Unit
 from gui.document import Document
 from gui.main_window import MainWindow
@@ -226,3 +228,83 @@ def test_while_it_is_measured_no_button_asks_for_it_again(
     assert [button.text() for button in buttons] == words
     assert all(button.isEnabled() for button in buttons)
     window.close()
+
+
+@pytest.fixture
+def window(
+    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[MainWindow]:
+    """A window on a computer whose RAM was measured with 41.5 GB/s; its own figure is 51.2."""
+    here = plans.machine(plans.device("RAM", memory=RAM, bandwidth=51.2e9), id="this", name="Here")
+    rate = facts.MeasuredRate(facts.RAM, 41.5e9, "2026-01-02", RAM, "timed")
+    facts.save([rate], tmp_path / "facts.json")
+    monkeypatch.setattr(computer, "detecting", lambda handle: here)
+    made = MainWindow(Document(resolve=plans.resolve), theme, tmp_path / "settings.json")
+    qtbot.addWidget(made)
+    made.show()
+    qtbot.waitUntil(lambda: made.document.this_computer is not None)
+    yield made
+    made.close()
+
+
+def test_the_menu_says_what_was_measured_and_takes_it_back(
+    window: MainWindow, tmp_path: Path
+) -> None:
+    action = window.commands.use_measured
+    assert action.isEnabled()
+    assert action.isChecked()
+    assert "41.5 GB/s, 2026-01-02" in action.text()
+    assert bandwidth(window.document).value == 41.5e9
+    action.trigger()
+    assert bandwidth(window.document).value == 51.2e9
+    assert [rate.chosen for rate in facts.load(tmp_path / "facts.json")] == [False]
+    action.trigger()
+    assert bandwidth(window.document).value == 41.5e9
+
+
+def test_where_nothing_was_measured_there_is_nothing_to_plan_with(
+    qtbot: QtBot, theme: Theme, tmp_path: Path, found: list[Machine]
+) -> None:
+    window = MainWindow(Document(resolve=plans.resolve), theme, tmp_path / "settings.json")
+    qtbot.addWidget(window)
+    assert not window.commands.use_measured.isEnabled()
+    assert not window.commands.use_measured.isChecked()
+
+
+def test_looking_again_wakes_what_sleeps_and_the_first_look_does_not(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    woken: list[int] = []
+
+    def waking(handle: object) -> Machine:
+        woken.append(1)
+        return HERE
+
+    monkeypatch.setattr(computer, "waking", waking)
+    with qtbot.waitSignal(window.computer.detector.ended, timeout=5000):
+        window.commands.detect.trigger()
+    assert woken == [1]
+
+
+def test_a_machine_report_is_saved_where_the_user_wants_it(
+    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = tmp_path / "PC"
+    asked: list[str] = []
+
+    def ask(parent: object, title: str, suggested: str, kinds: str) -> tuple[str, str]:
+        asked.append(suggested)
+        return str(chosen), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    window.commands.save_machine.trigger()
+    assert asked[0].endswith("Here.json")
+    (opened,) = own.opened(tmp_path / "PC.json")
+    assert opened.devices[0].memory.value == RAM
+    assert "PC.json" in window.message.text()
+    chosen.mkdir()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (f"{chosen}/a/b.json", ""))
+    window.commands.save_machine.trigger()
+    assert "could not be saved" in window.message.text()
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
+    window.commands.save_machine.trigger()
