@@ -70,6 +70,7 @@ def test_rounded_parts_add_up_to_the_rounded_total_and_with_what_is_free_to_the_
 
 
 def test_a_card_of_24564_mib_is_shown_in_one_base_with_parts_that_add_up() -> None:
+    """M48."""
     # Reported by users: 16.98 GiB of model and 4.5 GiB of cache on such a card.
     parts = [0, round(16.98 * GIB), round(4.5 * GIB)]
     capacity = 24_564 * 2**20

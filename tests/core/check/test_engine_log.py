@@ -61,6 +61,7 @@ def test_two_decimals_of_a_mib_are_five_kib_either_way() -> None:
 
 
 def test_two_caches_on_one_device_are_added_up_and_the_second_pass_counts() -> None:
+    """M07."""
     load = main_load(TWICE)
     assert not load.dry
     assert sizes(load, PartKind.CACHE) == {"CUDA0": 2734.0}

@@ -38,6 +38,7 @@ FACTS = CacheFacts(True, (FULL, WINDOW), (STATE,), layers=4)
 def test_a_context_is_padded_to_256_in_every_stream(
     context: int, slots: int, unified: bool, padded: tuple[int, int]
 ) -> None:
+    """M41."""
     assert padded_context(context, slots, unified) == padded
 
 

@@ -107,6 +107,7 @@ def test_qwen3_6_27b_per_token_by_cache_type(kind: str, per_token: int) -> None:
 def test_quantizing_one_half_of_the_cache_is_not_a_q4_cache(
     type_k: str, type_v: str, gib: float
 ) -> None:
+    """M35."""
     cache = facts("qwen35", **QWEN36_27B)
     assert reserved(cache, 262_144, type_k=type_k, type_v=type_v) == gib * GIB
     state = cache_size(cache, CacheSettings(262_144, type_k=type_k, type_v=type_v)).state_bytes
@@ -190,15 +191,18 @@ GEMMA4_26B = {
     ("context", "mb"), [(4096, 398), (8192, 482), (32_768, 986), (131_072, 2999)]
 )
 def test_gemma_4_26b_global_and_local_layers_have_other_heads(context: int, mb: int) -> None:
+    """M03."""
     assert round(reserved(facts("gemma4", **GEMMA4_26B), context) / 1e6) == mb
 
 
 def test_gemma_4_26b_at_128k_to_the_byte() -> None:
+    """M03."""
     assert reserved(facts("gemma4", **GEMMA4_26B), 131_072) == 2_998_927_360
 
 
 @pytest.mark.parametrize("architecture", ["gemma4", "a-family-nobody-knows"])
 def test_gemma_4_12b_by_its_keys_under_any_name(architecture: str) -> None:
+    """M05."""
     cache = facts(
         architecture,
         block_count=48,
@@ -220,12 +224,14 @@ def test_gemma_4_12b_by_its_keys_under_any_name(architecture: str) -> None:
 
 
 def test_gemma_4_31b_and_what_a_full_size_window_would_cost() -> None:
+    """M04."""
     cache = model_from(memory.model("gemma4-31b").file).cache
     assert reserved(cache, 262_144) / GIB == pytest.approx(21.172, abs=0.001)
     assert reserved(cache, 262_144, swa_full=True) == 220 * GIB
 
 
 def test_the_two_caches_of_gemma_3_4b_are_summed() -> None:
+    """M07."""
     cache = facts(
         "gemma3",
         block_count=34,
@@ -244,6 +250,7 @@ def test_the_two_caches_of_gemma_3_4b_are_summed() -> None:
 
 
 def test_lfm2_grows_with_the_context_though_its_first_layer_has_no_heads() -> None:
+    """M11."""
     cache = facts(
         "lfm2",
         block_count=16,
@@ -258,6 +265,7 @@ def test_lfm2_grows_with_the_context_though_its_first_layer_has_no_heads() -> No
 
 
 def test_nemotron_3_super_has_16_kv_heads_in_88_layers() -> None:
+    """M12, P21."""
     kv_heads = [2 if n % 11 == 5 else 0 for n in range(88)]
     feed_forward = [0 if kv or n % 2 else 2688 for n, kv in enumerate(kv_heads)]
     cache = facts(
@@ -282,6 +290,7 @@ def test_nemotron_3_super_has_16_kv_heads_in_88_layers() -> None:
 
 
 def test_gemma_3n_shares_the_caches_of_its_first_20_layers() -> None:
+    """M16."""
     cache = facts(
         "gemma3n",
         block_count=35,
@@ -306,6 +315,7 @@ def test_gemma_3n_shares_the_caches_of_its_first_20_layers() -> None:
 
 
 def test_a_built_in_draft_head_costs_nothing_until_it_is_used() -> None:
+    """M19."""
     keys = {**QWEN36_27B, "block_count": 65, "nextn_predict_layers": 1}
     cache = facts("qwen35", **keys)
     settings = CacheSettings(262_144, type_k="q8_0", type_v="q8_0")
@@ -323,6 +333,7 @@ def test_drafting_keeps_the_state_once_more_for_every_drafted_token() -> None:
 
 
 def test_the_head_size_comes_from_its_key_and_not_from_the_embedding() -> None:
+    """M37."""
     keys = {
         "block_count": 28,
         "embedding_length": 1024,
@@ -344,6 +355,7 @@ def test_k_and_v_may_have_other_lengths() -> None:
 
 
 def test_two_models_of_32b_do_not_have_the_same_cache() -> None:
+    """M38."""
     dense = facts(
         "qwen3",
         block_count=64,

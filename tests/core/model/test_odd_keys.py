@@ -39,6 +39,7 @@ def total(found: Model, context: int) -> int:
 
 @pytest.mark.parametrize("element", [I32, U32, U64])
 def test_head_counts_may_differ_per_layer_and_be_zero(element: int, tmp_path: Path) -> None:
+    """P19."""
     heads, kv_heads = [64, 0, 64, 64], [8, 0, 8, 4]
     found = opened(
         tmp_path / "deci.gguf",
@@ -59,6 +60,7 @@ def test_head_counts_may_differ_per_layer_and_be_zero(element: int, tmp_path: Pa
 
 
 def test_one_number_for_all_layers_beside_an_array_is_fine(tmp_path: Path) -> None:
+    """P20."""
     found = opened(
         tmp_path / "gemma4.gguf",
         {
@@ -82,6 +84,7 @@ def test_one_number_for_all_layers_beside_an_array_is_fine(tmp_path: Path) -> No
 
 
 def test_a_pattern_of_6_means_five_windows_and_one_full_layer() -> None:
+    """P20."""
     found = model(
         "six",
         block_count=6,
@@ -98,6 +101,7 @@ def test_a_pattern_of_6_means_five_windows_and_one_full_layer() -> None:
 
 
 def test_88_values_are_all_used_however_short_the_preview(tmp_path: Path) -> None:
+    """P21."""
     kv_heads = [2 if n % 11 == 5 else 0 for n in range(88)]
     found = opened(
         tmp_path / "super.gguf",
@@ -117,6 +121,7 @@ def test_88_values_are_all_used_however_short_the_preview(tmp_path: Path) -> Non
 
 
 def test_arrays_may_cover_the_draft_block_or_stop_before_it() -> None:
+    """P22."""
     keys = {
         "block_count": 46,
         "nextn_predict_layers": 1,
@@ -165,6 +170,7 @@ EMPTY = Array(ValueType.INT32, 0, 0, 0, ())
     ],
 )
 def test_empty_arrays_and_zero_counts_say_which_value_is_missing(keys: dict[str, Any]) -> None:
+    """P24."""
     found = model(**keys)
     assert not found.cache.known
     assert found.cache.problem in found.problems
@@ -216,6 +222,7 @@ def test_an_empty_array_of_kv_heads_is_as_if_it_were_absent() -> None:
 
 
 def test_keys_of_another_prefix_are_used_and_named() -> None:
+    """P43."""
     metadata = {
         "general.architecture": "foo",
         "llama.block_count": 2,

@@ -73,6 +73,7 @@ def illegal(plan: Plan) -> str:
 def test_what_one_request_gets_of_8192_tokens_and_what_all_take(
     llama: Model, engine: Engine, options: dict[str, Any], each: int, total: int
 ) -> None:
+    """M28, M29."""
     plan = plan_of(llama, engine=engine, context=8192, **options)
     assert context_per_request(plan.settings) == each
     assert plan.settings.context == total
@@ -83,6 +84,7 @@ def test_what_one_request_gets_of_8192_tokens_and_what_all_take(
 
 
 def test_ollama_starts_llama_server_with_a_part_of_the_cache_for_every_request() -> None:
+    """M27."""
     # Each slot's window layers keep rows of their own: no pool is shared.
     model = model_from(memory.model("gpt-oss-20b").file)
     machine = combine(*[custom(94 * GIB)] * 4)
@@ -111,6 +113,7 @@ def test_ollama_starts_llama_server_with_a_part_of_the_cache_for_every_request()
 def test_ollama_s_default_context_goes_by_the_memory_of_its_gpus(
     gpus: tuple[int, ...], tokens: int
 ) -> None:
+    """M28."""
     keys = {"general.architecture": "llama", "llama.block_count": 1}
     untold = model_from(file_of(keys))
     machine = combine(*(custom(size * GIB) for size in gpus)) if gpus else HOST
@@ -133,6 +136,7 @@ def test_a_context_that_the_engine_would_not_take_by_itself_is_said(llama: Model
 
 
 def test_a_window_is_kept_short_by_llama_cpp_and_in_full_by_its_fork() -> None:
+    """M04."""
     model = model_from(memory.model("gemma4-31b").file)
 
     def cache(**options: Any) -> float:
@@ -144,6 +148,7 @@ def test_a_window_is_kept_short_by_llama_cpp_and_in_full_by_its_fork() -> None:
 
 
 def test_vllm_takes_whole_pages_for_window_layers() -> None:
+    """M39."""
     # gpt-oss-20b, 8,192 tokens for each of 32: 12.0 GiB, and half of it with short windows.
     model = model_from(memory.model("gpt-oss-20b").file)
     options: dict[str, Any] = {"context": 8192, "slots": 32, "cache_k": "bf16", "cache_v": "bf16"}
@@ -153,6 +158,7 @@ def test_vllm_takes_whole_pages_for_window_layers() -> None:
 
 
 def test_5_38_gib_of_cache_hold_78_thousand_tokens_of_gpt_oss_120b_in_vllm() -> None:
+    """M39."""
     plan = plan_of(specimen("gpt-oss-120b"), engine=Engine.VLLM)
     per_token = plan.memory.cache_per_token.value
     assert per_token == 73_728
@@ -200,6 +206,7 @@ def qwen3_1_7b() -> Model:
 
 
 def test_vllm_takes_nine_tenths_of_a_card_whatever_the_context() -> None:
+    """M40."""
     model, card = qwen3_1_7b(), custom(24 * GIB)
     totals = set()
     for context in (1024, 8192, 40_960):
@@ -238,6 +245,7 @@ def grows(plan: Plan) -> dict[str, Growth]:
 
 
 def test_prompts_and_checkpoints_come_on_top_in_ram_and_are_in_no_total() -> None:
+    """M30."""
     model = specimen("Qwen3.6-27B")
     machine = combine(custom(80 * GIB), custom(64 * GIB, gpu=False))
     server = plan_of(model, machine, context=220_000)
@@ -287,6 +295,8 @@ def test_every_server_that_keeps_prompts_says_how_to_limit_them(
 
 
 def test_a_computer_with_16_gib_is_warned_of_8_gib_of_prompts(llama: Model) -> None:
+    """M30."""
+
     def found(ram: int, **options: Any) -> list[Severity]:
         machine = combine(custom(24 * GIB), custom(ram, gpu=False))
         plan = plan_of(llama, machine, **options)
@@ -376,6 +386,7 @@ def test_cuda_has_no_flash_attention_for_iq4_nl(llama: Model, backend: Backend) 
 
 
 def test_ik_llama_s_buffer_for_latent_attention_is_said_to_be_larger(llama: Model) -> None:
+    """M25."""
     plan = plan_of(specimen("DeepSeek-V3.1"), engine=Engine.IK_LLAMA, context=131_072)
     (problem,) = [p for p in plan.problems if p.code == "latent-buffer"]
     assert problem.severity is Severity.WARNING

@@ -52,6 +52,7 @@ def plan_of(model: Model, machine: Machine, **options: Any) -> Plan:
 
 
 def test_the_cache_goes_with_its_layer_when_only_some_are_offloaded(llama: Model) -> None:
+    """M23."""
     # 32 blocks and the output: 17 of 33 leave 16 blocks of the cache on the GPU.
     machine = with_host(custom(24 * GIB), 64 * GIB)
     gpu, host = plan_of(llama, machine, context=32_768, gpu_layers=17).memory.devices
@@ -60,6 +61,7 @@ def test_the_cache_goes_with_its_layer_when_only_some_are_offloaded(llama: Model
 
 
 def test_experts_in_ram_leave_the_whole_cache_on_the_gpu() -> None:
+    """M23."""
     moe = specimen("Qwen3-30B-A3B")
     machine = with_host(custom(24 * GIB), 64 * GIB)
     whole = plan_of(moe, machine, context=32_768).memory
@@ -86,6 +88,7 @@ def test_the_token_embedding_stays_in_ram_and_a_tied_one_is_on_the_gpu_as_well()
 
 
 def test_a_draft_block_that_nobody_uses_is_not_loaded() -> None:
+    """M19."""
     # llama.cpp loads 21,155,768,832 of 21,702,472,192 bytes of this file.
     model = specimen("Qwen3.6-35B")
     (device,) = plan_of(model, custom(64 * GIB, gpu=False)).memory.devices
@@ -109,6 +112,7 @@ def test_one_memory_holds_everything_once_on_a_mac_and_the_embedding_twice_elsew
 
 
 def test_logits_are_kept_in_ram_for_one_row_per_slot_and_not_for_a_whole_batch() -> None:
+    """M21."""
     # Qwen3 0.6B: no 297 MiB of logits on the card, 0.58 MiB in RAM for every sequence.
     keys = {
         "general.architecture": "qwen3",
@@ -156,6 +160,8 @@ def test_logits_are_kept_in_ram_for_one_row_per_slot_and_not_for_a_whole_batch()
 def test_without_flash_attention_the_scores_of_a_batch_grow_with_the_context(
     llama: Model, ubatch: int, scores: int
 ) -> None:
+    """M24."""
+
     def compute(flash: FlashAttention) -> int:
         options = {"context": 131_072, "ubatch": ubatch, "flash_attention": flash}
         machine = custom(256 * GIB, gpu=False)
@@ -169,6 +175,7 @@ def test_without_flash_attention_the_scores_of_a_batch_grow_with_the_context(
 
 
 def test_without_flash_attention_128_heads_score_163840_tokens_in_40_gib() -> None:
+    """M24."""
     machine = custom(2048 * GIB, gpu=False)
     (device,) = plan_of(
         specimen("DeepSeek-V3.1"), machine, context=163_840, flash_attention=FlashAttention.OFF
@@ -180,6 +187,7 @@ def test_without_flash_attention_128_heads_score_163840_tokens_in_40_gib() -> No
 def test_two_cards_keep_four_copies_of_the_mask_and_one_card_one(
     llama: Model, context: int
 ) -> None:
+    """M26."""
     mask = context * 512 * 2
     one = custom(96 * GIB)
     alone = plan_of(llama, one, context=context).memory.devices[0]
@@ -210,6 +218,7 @@ def test_experts_in_ram_or_a_layer_in_ram_end_the_work_on_several_batches() -> N
 def test_a_cuda_context_costs_what_was_measured_on_this_size_of_card(
     llama: Model, id: str, mib: int
 ) -> None:
+    """M31."""
     gpu, host = plan_of(llama, catalogue.machine(id)).memory.devices
     (cost,) = [p.bytes for p in gpu.parts if p.kind is PartKind.OVERHEAD]
     assert cost.value == pytest.approx(mib * MIB, rel=0.02)
@@ -218,6 +227,7 @@ def test_a_cuda_context_costs_what_was_measured_on_this_size_of_card(
 
 
 def test_every_card_pays_for_a_context_of_its_own_and_an_idle_one_for_none(llama: Model) -> None:
+    """M31."""
     pair = combine(custom(24 * GIB), custom(24 * GIB))
     costs = [part(d, PartKind.OVERHEAD) for d in plan_of(llama, pair).memory.devices]
     assert costs[0] == costs[1] > 300 * MIB
@@ -229,6 +239,7 @@ def test_every_card_pays_for_a_context_of_its_own_and_an_idle_one_for_none(llama
 
 
 def test_what_other_programs_hold_is_the_first_part_of_the_budget(llama: Model) -> None:
+    """M32."""
     card = custom(32_607 * MIB)
     idle = plan_of(llama, used(card, 1585 * MIB), context=32_768)
     others, *_ = idle.memory.devices[0].parts
@@ -259,6 +270,7 @@ def free_of(free: int, backend: Backend, unified: bool = False) -> Plan:
     [(Backend.CUDA, 1024 * MIB), (Backend.ROCM, 1024 * MIB), (Backend.VULKAN, 2048 * MIB)],
 )
 def test_less_free_than_the_margin_of_its_backend_is_tight(backend: Backend, wanted: int) -> None:
+    """M45."""
     assert free_of(wanted, backend).verdict is Verdict.FITS
     tight = free_of(wanted - 1, backend)
     assert tight.verdict is Verdict.TIGHT
@@ -328,6 +340,7 @@ def unknown_model() -> Model:
 
 
 def test_a_cache_of_unknown_kind_is_unknown_and_never_does_not_fit() -> None:
+    """M15."""
     plan = plan_of(unknown_model(), custom(24 * GIB, 936e9))
     assert plan.verdict is Verdict.UNKNOWN
     assert reason(plan)

@@ -167,6 +167,7 @@ def test_heads_of_no_width_end_at_once_with_a_cache_that_would_be_rotated(tmp_pa
 
 
 def test_a_model_that_lacks_a_shard_or_the_end_of_its_header_never_fits(tmp_path: Path) -> None:
+    """P01."""
     tensors = [
         TensorSpec("token_embd.weight", "F16", (64, 8)),
         *(TensorSpec(f"blk.0.attn_{x}.weight", "F16", (64, 64)) for x in "qkv"),

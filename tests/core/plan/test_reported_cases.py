@@ -73,6 +73,7 @@ def decoder(layers: int, kind: str, context: int) -> Model:
 def test_the_draft_block_s_own_cache_is_one_layer_of_one_pool_whatever_the_slots(
     options: dict[str, Any],
 ) -> None:
+    """M20."""
     # A 27B at 262,144 tokens, q8_0: 544 MiB for its one draft layer, not four times as much and
     # not all layers.
     keys = {
@@ -98,6 +99,7 @@ def test_the_draft_block_s_own_cache_is_one_layer_of_one_pool_whatever_the_slots
 
 
 def test_a_small_model_beside_a_large_one_keeps_a_cache_as_long_as_the_large_one_s() -> None:
+    """M34."""
     # Qwen3-0.6B as a draft at 32,768 tokens: 28 x 8 x 128 x 2 x 2 B x 32,768 = 3.5 GiB, f16.
     keys = {
         "general.architecture": "qwen3",
@@ -113,6 +115,7 @@ def test_a_small_model_beside_a_large_one_keeps_a_cache_as_long_as_the_large_one
 
 
 def test_two_models_with_equal_layers_and_context_share_no_figure() -> None:
+    """M44."""
     # What was computed for one must not be shown for the other.
     card = custom(24 * GIB, 936e9)
     first, second = (plan_of(decoder(4, kind, 8192), card) for kind in ("F16", "Q8_0"))
@@ -125,6 +128,7 @@ def test_two_models_with_equal_layers_and_context_share_no_figure() -> None:
 
 
 def test_what_a_running_model_holds_is_the_reason_why_another_does_not_fit() -> None:
+    """M44."""
     # 19 GB of a 24 GB card are taken: 12 GB do not fit now, and fit when that is unloaded.
     llama = specimen("Llama-3.1-8B")
     free = combine(custom(24 * GIB), custom(64 * GIB, gpu=False))
@@ -138,6 +142,7 @@ def test_what_a_running_model_holds_is_the_reason_why_another_does_not_fit() -> 
 
 
 def test_an_encoder_of_1_07_gib_needs_no_cache_and_less_than_a_gib_and_a_half() -> None:
+    """P35."""
     # XLM-RoBERTa large: 24 layers of 1024, a vocabulary of 250,002, 8,192 positions, F16.
     recorded = memory.model("bge-large-en").file
     wide = {"token_embd.weight": (1024, 250_002), "position_embd.weight": (1024, 8192)}
@@ -158,6 +163,7 @@ def test_an_encoder_of_1_07_gib_needs_no_cache_and_less_than_a_gib_and_a_half() 
 
 
 def test_every_layer_that_shares_or_windows_is_counted_once_in_a_whole_plan() -> None:
+    """M16."""
     # Gemma 3 4B at 128K: 2,560 MiB of full layers and 174 of windows, in one part of one device.
     keys = {
         "general.architecture": "gemma3",

@@ -48,6 +48,7 @@ def codes(plan: Plan) -> list[str]:
 def test_a_context_is_reserved_in_steps_of_256_and_both_figures_are_told(
     llama: Model, asked: int, reserved: int
 ) -> None:
+    """M41."""
     plan = resolve(llama, HOST, Choice(context=asked, slots=1))
     assert plan.settings.requested_context == asked
     assert plan.settings.context == reserved
@@ -66,6 +67,7 @@ def test_nobody_chose_a_context_so_it_is_16384_or_what_the_model_was_trained_for
 def test_llama_server_divides_its_context_by_a_number_of_slots_unless_unified(
     llama: Model,
 ) -> None:
+    """M29."""
     # 8192 with two slots gives 4096 to each chat; without a number four share all of it.
     divided = settings(llama, context=8192, slots=2)
     assert (divided.context, divided.slots, divided.unified_cache) == (8192, 2, False)
