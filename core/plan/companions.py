@@ -12,7 +12,8 @@ from core.machine.machine import Machine
 from core.model.cache_size import CacheSize, draft_cache_size
 from core.model.model import Model
 from core.plan.buffers import buffer_sizes
-from core.plan.choice import Choice
+from core.plan.choice import Choice, Engine
+from core.plan.engines import RULES
 from core.plan.matching import draft_problems, loads, projector_problems
 from core.plan.placement import (
     Placement,
@@ -51,6 +52,7 @@ _DRAFT_NOTE = (
     "Loaded by the same process: the driver's context is not taken twice. With several GPUs its "
     "layers are shared out as the model's are."
 )
+_OTHER_LOADERS = (Engine.IK_LLAMA, Engine.VLLM)
 _UNKNOWN = "What the draft keeps or works with is not known."
 
 
@@ -109,6 +111,9 @@ def beside(
             problems.append(_older_builds(settings))
         made = _head_settings(settings)
         _add(parts, _head_needs(model, table, placement, made), placement.host, made, _HEAD_NOTE)
+    other = RULES[choice.engine].name if choice.engine in _OTHER_LOADERS else ""
+    if other and (choice.projector or choice.draft or settings.draft_head):
+        problems.append(_own_way(other))
     return Beside(tuple(map(tuple, parts)), frozenset(working), tuple(problems))
 
 
@@ -153,6 +158,15 @@ def _older_builds(settings: Settings) -> Problem:
         "where slots share one pool, and some take it for every layer.",
         Severity.NOTE,
         "Check with the build that you run.",
+    )
+
+
+def _own_way(engine: str) -> Problem:
+    return Problem(
+        "beside",
+        f"{engine} loads projectors and drafts in its own way: these parts are what llama.cpp "
+        "takes.",
+        Severity.NOTE,
     )
 
 

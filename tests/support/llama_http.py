@@ -2,15 +2,17 @@
 
     python llama_http.py MODEL [NAME=VALUE ...]
 
-NAME is a field of xllamacpp's ``CommonParams`` ("n_ctx", "n_parallel", "cache_type_k"); the values
-of an enumeration go by their own names. The log goes to standard error; one line ``READY URL`` to
-standard output once the model is loaded. It runs until its standard input is closed.
+NAME is a field of xllamacpp's ``CommonParams`` ("n_ctx", "cache_type_k") or of what it holds
+("speculative.draft.mparams.path"); the values of an enumeration go by their own names. The log goes
+to standard error; one line ``READY URL`` to standard output once the model is loaded. It runs until
+its standard input is closed.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+from functools import reduce
 from importlib import import_module
 from typing import Any
 
@@ -25,15 +27,17 @@ def parameters(model: str, options: list[str]) -> Any:
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.endpoint_metrics = params.endpoint_slots = True
     for option in options:
-        name, _, text = option.partition("=")
-        kind = type(getattr(params, name))
+        path, _, text = option.partition("=")
+        *within, name = path.split(".")
+        fields = reduce(getattr, within, params)
+        kind = type(getattr(fields, name))
         if kind is bool:
             value: Any = text == "true"
         elif kind in (int, str):
             value = kind(text)
         else:
             value = getattr(kind, text)
-        setattr(params, name, value)
+        setattr(fields, name, value)
     return params
 
 

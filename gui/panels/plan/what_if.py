@@ -55,6 +55,7 @@ _CONTROLS = {
     "draft": "beside",
     "draft-vocabulary": "beside",
     "draft-head": "beside",
+    "beside": "beside",
 }
 
 

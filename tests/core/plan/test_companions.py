@@ -448,3 +448,11 @@ def test_the_margin_is_by_backend_with_its_source_and_its_user_can_set_another(
     assert verdicts[None] is (Verdict.TIGHT if usual > 1800 * MIB else Verdict.FITS)
     free = plan_of(QWEN, with_margin(snug, 0)).memory.devices[0].free
     assert "your own setting" in free.note
+
+
+@pytest.mark.parametrize("engine", [Engine.IK_LLAMA, Engine.VLLM])
+def test_what_other_loaders_take_is_not_claimed_to_be_known(engine: Engine) -> None:
+    """M04: where an engine's own figures are not known, the plan says whose they are."""
+    codes = [p.code for p in plan_of(QWEN, engine=engine, projector=projector()).problems]
+    assert "beside" in codes
+    assert "beside" not in [p.code for p in plan_of(QWEN, engine=engine).problems]
