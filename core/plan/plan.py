@@ -9,6 +9,7 @@ from typing import NamedTuple
 from core.machine.machine import Device, Machine
 from core.model.model import Model, Weights
 from core.plan.choice import Choice
+from core.plan.prompt_cost import PromptCost
 from core.problems import Problem
 from core.provenance import Number
 
@@ -134,7 +135,7 @@ class SpeedPlan:
     depth 0 to the context and includes both ends and the chosen depth. ``prefill`` (tok/s) and
     ``ttft`` (s) are for a prompt that fills the chosen depth from nothing, and None at depth 0.
     Other prompts, and what is written after them: ``core.plan.speed.prefill_seconds`` and
-    ``decode_seconds``.
+    ``decode_seconds``. ``prompt`` is what prefill is computed from, None where it is not known.
     """
 
     bytes_per_token: Number[int]
@@ -143,6 +144,7 @@ class SpeedPlan:
     prefill: Number[float]
     ttft: Number[float]
     curve: tuple[DepthPoint, ...]
+    prompt: PromptCost | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,14 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
         settings=made.settings,
         weights=made.weights,
         memory=made.memory,
-        speed=speed(model, made.weights, made.table, made.placement, made.settings),
+        speed=speed(
+            model,
+            made.weights,
+            made.table,
+            made.placement,
+            made.settings,
+            runs=machine.runs,
+        ),
         verdict=made.memory.verdict,
         problems=made.problems,
     )

@@ -36,7 +36,11 @@ def prefill_seconds(plan: Plan, history: int, new_tokens: int) -> Span | None:
     """Seconds until the first token of an answer: ``new_tokens`` are read while ``history`` tokens
     are in the cache already. None where there is no data for this plan, or where both together are
     more than the context."""
-    return None
+    cost = plan.speed.prompt
+    if cost is None or history < 0 or history + max(new_tokens, 0) > plan.settings.context:
+        return None
+    seconds = cost.seconds(history, new_tokens)
+    return Span(seconds / cost.high, seconds, seconds / cost.low)
 
 
 def load_seconds(plan: Plan, bytes_per_second: float) -> float:

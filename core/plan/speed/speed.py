@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from core.machine.machine import OwnRun
 from core.model.model import Model, Weights
 from core.plan.placement import Placement, WeightTable
-from core.plan.plan import Band, Settings, SpeedPlan
-from core.plan.speed.ceiling import POINTS, ceiling_curve
-from core.provenance import Number, Rank, Source, Unit
-
-_RUNS = Source(Rank.ESTIMATED, "published runs")
-_NO_DATA = "There is no data for such a plan."
+from core.plan.plan import DepthPoint, Settings, SpeedPlan
+from core.plan.speed.ceiling import ceiling_at, unknown_bytes_per_token, unknown_ceiling
+from core.plan.speed.expectation import expect, unknown
+from core.plan.speed.prefill import prefill_figures, prompt_cost
+from core.plan.speed.reads import POINTS, depths_of, reads
 
 
 def speed(
@@ -19,16 +21,44 @@ def speed(
     placement: Placement,
     settings: Settings,
     points: int = POINTS,
+    runs: Sequence[OwnRun] = (),
 ) -> SpeedPlan:
     """Bytes per token, the ceiling and what to expect, at the chosen depth and over all depths:
-    so many ``points`` of a curve, besides its ends and the chosen depth."""
-    found = ceiling_curve(model, weights, table, placement, settings, points)
-    none: Number[float] = Number(None, Unit.TOKENS_PER_SECOND, _RUNS, note=_NO_DATA)
+    so many ``points`` of a curve, besides its ends and the chosen depth. ``runs`` are the user's
+    own on this machine."""
+    depths = depths_of(settings, points)
+    found = reads(model, table, placement, settings)
+    if not model.cache.known:
+        ceiling = unknown_ceiling()
+        none = unknown(ceiling.note)
+        prefill, ttft = prefill_figures(ceiling.note, settings)
+        return SpeedPlan(
+            unknown_bytes_per_token(),
+            ceiling,
+            none,
+            prefill,
+            ttft,
+            tuple(DepthPoint(depth, None, None) for depth in depths),
+        )
+    top = ceiling_at(found, placement, settings, depths)
+    likely = expect(model, weights, found, placement, settings, depths, top.rates, runs)
+    cost = prompt_cost(model, weights, found, placement, settings)
+    prefill, ttft = prefill_figures(cost, settings)
+    if likely.points:
+        curve = tuple(
+            DepthPoint(depth, size, rate, *band)
+            for depth, size, rate, band in zip(
+                depths, top.sizes, top.rates, likely.points, strict=True
+            )
+        )
+    else:
+        curve = tuple(map(DepthPoint, depths, top.sizes, top.rates))
     return SpeedPlan(
-        bytes_per_token=found.bytes_per_token,
-        ceiling=found.ceiling,
-        expected=Band(none, none, none),
-        prefill=none,
-        ttft=Number(None, Unit.SECONDS, _RUNS, note=_NO_DATA),
-        curve=found.points,
+        top.bytes_per_token,
+        top.ceiling,
+        likely.band,
+        prefill,
+        ttft,
+        curve,
+        None if isinstance(cost, str) else cost,
     )
