@@ -1,11 +1,12 @@
 # make run [FILE=model.gguf]   open the window        make test    every check and test
 # make bench                   print the benchmarks   make screenshot   draw the README's picture
+# make bundle                  a folder and packages that run without Python, in dist/
 # make clean                   forget the environment
 PYTHON ?= python3
 VENV ?= .venv
 python := $(VENV)/bin/python
 
-.PHONY: run test lint bench screenshot clean
+.PHONY: run test lint bench screenshot bundle clean
 
 run: $(VENV)/.run
 	@$(VENV)/bin/weighbridge $(if $(FILE),"$(FILE)")
@@ -24,6 +25,9 @@ bench: $(VENV)/.test
 
 screenshot: $(VENV)/.test
 	PYTHONPATH=. $(python) packaging/make_screenshot.py packaging/screenshot.png
+
+bundle: $(VENV)/.test
+	$(python) packaging/make_bundle.py dist
 
 $(VENV)/.run: pyproject.toml constraints.txt packaging/linux/prepare.sh
 	@sh packaging/linux/prepare.sh "$(PYTHON)"
