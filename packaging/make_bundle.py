@@ -46,6 +46,7 @@ def main(folder: Path) -> int:
     made = folder / "weighbridge"
     gather_licences(made / "licences")
     if sys.platform == "linux":
+        strip_python(made)
         desktop_files(made / "share")
         packed = pack(made, folder)
         size = packed.stat().st_size
@@ -57,6 +58,14 @@ def main(folder: Path) -> int:
             print(debian_package(made, folder).name)
     program = made / ("weighbridge.exe" if os.name == "nt" else "weighbridge")
     return 0 if proved(program, folder / "proof.png") else 1
+
+
+def strip_python(made: Path) -> None:
+    """Take the debugger's symbols out of Python's own library, two thirds of it. Those of numpy
+    do not survive it."""
+    if shutil.which("strip"):
+        for library in (made / "_internal").glob("libpython*.so*"):
+            subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
 
 
 def gather_licences(folder: Path) -> None:
