@@ -28,7 +28,7 @@ def report(capsys: pytest.CaptureFixture[str], machine: str) -> tuple[int, Any, 
 def test_a_machine_report_of_another_computer_is_a_machine(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    path = tmp_path / "Friend's PC.json"
+    path = tmp_path / "Friend's RTX 3090 + 64 GB.json"
     path.write_text(own.report(PC), "utf-8")
     status, values, _ = report(capsys, str(path))
     assert status == 0
