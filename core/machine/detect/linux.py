@@ -6,8 +6,9 @@ import platform
 from pathlib import Path
 
 from core.machine.catalogue import common_bandwidth, described, match
-from core.machine.detect import amd, intel, nvidia, pci
+from core.machine.detect import amd, intel, nvidia, pci, vulkan
 from core.machine.detect.gpu import Reading
+from core.machine.detect.limits import output_of
 from core.machine.detect.memory import Ram
 from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth, unknown_bytes
 from core.problems import Problem, Severity
@@ -22,10 +23,25 @@ def gpus(root: Path, board: nvidia.Board, wake: bool, ram: Ram) -> Reading:
     """
     cards = pci.graphics(root / "sys/bus/pci/devices")
     readings = [_nvidia(root, cards, board, wake)]
-    readings += [amd.read(card, root, ram) for card in cards if card.vendor == pci.AMD]
-    readings += [intel.read(card, root) for card in cards if card.vendor == pci.INTEL]
-    devices = tuple(device for reading in readings for device in reading.devices)
-    return Reading(devices, tuple(p for reading in readings for p in reading.problems))
+    unread = [] if readings[0].devices else [c for c in cards if c.vendor == pci.NVIDIA]
+    for card in cards:
+        if card.vendor in (pci.AMD, pci.INTEL):
+            amds = card.vendor == pci.AMD
+            reading = amd.read(card, root, ram) if amds else intel.read(card, root)
+            readings.append(reading)
+            if reading.problems and not reading.devices:
+                unread.append(card)
+    devices = [device for reading in readings for device in reading.devices]
+    devices += _by_vulkan(unread, wake or not any(card.asleep for card in cards))
+    return Reading(tuple(devices), tuple(p for reading in readings for p in reading.problems))
+
+
+def _by_vulkan(unread: list[pci.Graphics], may_wake: bool) -> tuple[Device, ...]:
+    """What Vulkan tells of cards that have a driver, of which nothing else tells."""
+    driven = [card for card in unread if card.driver not in ("", "vfio-pci")]
+    if not driven or not may_wake:
+        return ()
+    return vulkan.devices(driven, output_of(vulkan.COMMAND, vulkan.SECONDS) or "")
 
 
 def in_wsl() -> bool:
