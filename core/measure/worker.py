@@ -130,6 +130,7 @@ def main(source: BinaryIO | None = None, sink: BinaryIO | None = None) -> int:
         return _carry_out(source, control, outbox)
     finally:
         outbox.close()
+        control.close()
 
 
 def _carry_out(source: BinaryIO, control: Control, outbox: Outbox) -> int:

@@ -112,10 +112,10 @@ def without_secrets(words: Sequence[str]) -> tuple[str, ...]:
     hidden = False
     for word in words:
         option = word.partition("=")[0]
-        if hidden or _SECRET_WORD.search(word):
-            kept.append("***")
-        elif option in _SECRETS and option != word:
+        if option in _SECRETS and option != word:
             kept.append(f"{option}=***")
+        elif hidden or _SECRET_WORD.search(word):
+            kept.append("***")
         else:
             kept.append(word)
         hidden = word in _SECRETS

@@ -1,0 +1,132 @@
+"""A sweep against llama.cpp's own server: exact depths, and rates that agree with its timings."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from core.gguf import open_file
+from core.measure import metrics
+from core.measure.discovery import State, find, match_file
+from core.measure.events import CellDone, SampleDone
+from core.measure.job import Job
+from core.measure.metrics import DELIVERY
+from core.measure.run import Run, RunPlan, RunStatus, SampleKind, ServerKind, Target
+from core.measure.session import Session
+from core.model import model_from
+from tests.support.llama_server import Server, llama_server
+from tests.support.sweeps import swept
+from tests.support.tiny_gguf import write_tiny_llama
+
+pytestmark = pytest.mark.live
+CONTEXT = 16_640
+DEEP = RunPlan((1024, 4096, 16_384), runs=6, tokens=48)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_llama(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+@pytest.fixture(scope="module")
+def server(model: Path) -> Iterator[Server]:
+    with llama_server(model, n_ctx=CONTEXT, n_parallel=1) as running:
+        yield running
+
+
+@pytest.fixture
+def target(server: Server) -> Target:
+    found = find(server.url)
+    assert found.state is State.READY
+    return found.targets[0]
+
+
+def test_the_server_tells_what_it_runs(target: Target, server: Server, model: Path) -> None:
+    assert target.kind is ServerKind.LLAMA_SERVER
+    assert (target.context, target.slots, target.trained_context) == (CONTEXT, 1, 131_072)
+    assert target.pid == server.pid
+    assert match_file(target, model_from(open_file(model))).same is True
+    # The same by what it counts, where its path says nothing.
+    apart = replace(target, model_path="")
+    assert match_file(apart, model_from(open_file(model))).same is True
+
+
+def test_a_sweep_to_16k_is_exact_and_agrees_with_the_servers_timings(target: Target) -> None:
+    with Session(Job(Run("live", "", target, DEEP))) as measuring:
+        for _ in measuring.events():
+            pass
+    run = measuring.run
+    assert run.status is RunStatus.DONE
+    assert [metrics.exact_depth(cell) for cell in run.cells] == [1024, 4096, 16_384]
+    for cell in run.cells:
+        assert len(cell.measured) == 6
+        for sample in cell.measured:
+            assert sample.tokens == 48
+            assert sample.cached_tokens == cell.depth - 1
+        (cold,) = [s for s in cell.samples if s.kind is SampleKind.COLD]
+        assert (cold.cached_tokens, cold.prompt_tokens) == (0, cell.depth)
+        prefill = metrics.prefill(cell)
+        assert prefill is not None
+        off = metrics.disagreement(cell)
+        assert off is None or abs(off) <= DELIVERY
+    rates = [decode.median for cell in run.cells if (decode := metrics.decode(cell))]
+    assert rates == sorted(rates, reverse=True)
+    assert run.telemetry[-1].server_memory
+
+
+def test_without_cold_requests_the_deepest_prompt_is_read_once(target: Target) -> None:
+    plan = RunPlan((512, 1024, 2048), runs=2, tokens=8, cold=0)
+    run, _ = swept(target, plan)
+    fills = [s for cell in run.cells for s in cell.samples if s.kind is SampleKind.FILL]
+    assert [s.prompt_tokens for s in fills] == [512, 1024, 2048]
+    assert [s.cached_tokens for s in fills[1:]] == [512, 1024]
+
+
+def test_two_at_the_same_time_share_a_server_with_two_slots(model: Path) -> None:
+    with llama_server(model, n_ctx=2048, n_parallel=2, kv_unified=False) as two:
+        (target,) = find(two.url).targets
+        assert (target.slots, target.context) == (2, 1024)
+        run, _ = swept(target, RunPlan((256,), runs=2, tokens=16, concurrency=(1, 2)))
+    one, both = run.cells
+    assert (len(one.measured), len(both.measured)) == (2, 4)
+    assert all(s.prompt_tokens == 256 and s.cached_tokens == 255 for s in both.measured)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_server_that_is_killed_at_any_moment_loses_no_finished_cell(
+    model: Path, seed: int
+) -> None:
+    moment = Random(seed).randrange(1, 16)
+    with llama_server(model, n_ctx=2048, n_parallel=1) as doomed:
+        (target,) = find(doomed.url).targets
+        plan = RunPlan((256, 1024), runs=6, tokens=16)
+        finished: list[int] = []
+        with Session(Job(Run("killed", "", target, plan), telemetry_seconds=0)) as measuring:
+            samples = 0
+            for event in measuring.events():
+                if isinstance(event, CellDone) and event.cell.finished:
+                    finished.append(event.cell.depth)
+                if isinstance(event, SampleDone):
+                    samples += 1
+                    if samples == moment:
+                        os.kill(doomed.pid, signal.SIGKILL)
+        run = measuring.run
+    assert run.status is RunStatus.FAILED
+    assert [cell.depth for cell in run.finished_cells] == finished
+    assert all(len(cell.measured) == 6 for cell in run.finished_cells)
+    assert [problem.code for problem in run.problems] == ["server_gone"]
+
+
+def test_a_prompt_beyond_the_context_is_turned_down_in_words(target: Target) -> None:
+    blind = replace(target, context=None)
+    run, _ = swept(blind, RunPlan((256, CONTEXT + 500), runs=2, tokens=8))
+    assert run.status is RunStatus.DONE
+    good, bad = run.cells
+    assert good.finished
+    assert [problem.code for problem in bad.problems] == ["beyond_context"]
