@@ -65,22 +65,32 @@ class ModelRow:
 
 
 def compare_models(
-    candidates: Sequence[Candidate], machine: Machine, choice: Choice, *, prompt: int = PROMPT
+    candidates: Sequence[Candidate],
+    machine: Machine,
+    choice: Choice,
+    *,
+    own: Model | None = None,
+    prompt: int = PROMPT,
 ) -> tuple[ModelRow, ...]:
     """A row for each model, in the same order.
 
-    Every model takes the choice as far as it can: of the context at most what it was trained for,
-    its own quantization, and all layers on the GPU where the choice counted those of another.
+    Every model takes the choice as far as it can: at most the context that it was trained for, and
+    its own quantization. What was chosen for the model ``own`` alone (how many of its layers lie
+    where, what is loaded beside it) counts for that one only.
     """
-    return tuple(_row(each, machine, _fitted(each, choice), prompt) for each in candidates)
+    return tuple(_row(each, machine, _fitted(each, choice, own), prompt) for each in candidates)
 
 
-def _fitted(candidate: Candidate, choice: Choice) -> Choice:
+def _fitted(candidate: Candidate, choice: Choice, own: Model | None) -> Choice:
     trained = candidate.model.shape.context_length
     if choice.context is not None and trained and choice.context > trained:
         choice = replace(choice, context=trained)
     if choice.depth is not None and trained and choice.depth > trained:
         choice = replace(choice, depth=trained)
+    if candidate.model is not own:
+        choice = replace(
+            choice, gpu_layers="all", cpu_moe=0, projector=None, draft=None, draft_head=False
+        )
     return replace(choice, requantize=candidate.requantize)
 
 

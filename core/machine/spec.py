@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from core.machine import catalogue
 from core.machine.assemble import combine, custom, with_ram
-from core.machine.machine import Backend, Device, DeviceKind, Machine
+from core.machine.machine import Backend, Device, DeviceKind, Machine, with_margin
 from core.machine.own import PREFIX
 from core.units import parse_bandwidth, parse_bytes
 
@@ -53,10 +53,12 @@ def machine_from(text: str, named: Callable[[str], Machine] | None = None) -> Ma
 def spec_of(machine: Machine) -> str:
     """The text that ``machine_from`` takes; "" where figures that decide are not known.
 
-    What a name alone tells is kept only where the catalogue knows it.
+    What a name alone tells is kept only where the catalogue knows it, and what shall stay free on
+    a machine not at all.
     """
     if machine.id == THIS or machine.id.startswith(PREFIX):
         return machine.id
+    machine = with_margin(machine, None)
     known = _from_catalogue(machine)
     if known:
         return known

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from math import log
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QBuffer, QEvent, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPaintDevice, QPainter, QPaintEvent, QPen
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -129,25 +129,28 @@ class FramedPlot(QWidget):
 
     def save(self, path: Path) -> None:
         """Draw it as a file, SVG or PNG by its ending. Raises OSError."""
+        buffer = QBuffer()
+        buffer.open(QBuffer.OpenModeFlag.WriteOnly)
         if path.suffix.lower() == ".svg":
             drawing = QSvgGenerator()
-            drawing.setFileName(str(path))
+            drawing.setOutputDevice(buffer)
             drawing.setSize(PICTURE)
             drawing.setViewBox(QRect(0, 0, PICTURE.width(), PICTURE.height()))
             drawing.setTitle(self.accessibleName())
             drawing.setDescription(self.accessibleDescription())
-            painter = QPainter()
-            if not painter.begin(drawing):
-                raise OSError(f"{path.name} could not be written")
+            self._paint_on(drawing)
         else:
             image = QImage(PICTURE * _FINER, QImage.Format.Format_RGB32)
             image.setDevicePixelRatio(_FINER)
-            painter = QPainter(image)
+            self._paint_on(image)
+            image.save(buffer, "PNG")  # type: ignore[call-overload]  # as Qt itself takes it
+        path.write_bytes(buffer.data().data())
+
+    def _paint_on(self, device: QPaintDevice) -> None:
+        painter = QPainter(device)
         painter.setFont(self.font())
         self.paint(painter, QRectF(0, 0, PICTURE.width(), PICTURE.height()), theme.colors())
         painter.end()
-        if path.suffix.lower() != ".svg" and not image.save(str(path)):
-            raise OSError(f"{path.name} could not be written")
 
     def sizeHint(self) -> QSize:
         """Wide enough for a curve and its labels."""

@@ -10,7 +10,7 @@ import pytest
 
 from core.units import UnitSystem
 from gui import settings
-from gui.settings import Settings
+from gui.settings import Settings, StoredComparison
 
 FULL = Settings(
     units=UnitSystem.GB,
@@ -19,6 +19,13 @@ FULL = Settings(
     last_folder="/models",
     geometry="AdnQywADAAA=",
     splitter="AAAA/w==",
+    comparison=StoredComparison(
+        machines=("this", "2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2"),
+        prices=(("nvidia-geforce-rtx-3090", 699.5),),
+        currency="EUR",
+        models=("/models/größe 模型.gguf",),
+        prompt=6500,
+    ),
 )
 
 
@@ -153,3 +160,19 @@ def test_settings_that_were_deleted_while_the_window_was_open_are_written_whole(
     assert settings.save_changes(path, FULL, replace(FULL, theme="light")) == replace(
         FULL, theme="light"
     )
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        3,
+        {"machines": "this", "prices": {"a": 1}, "currency": 4, "prompt": "many"},
+        {"prices": [["a"], ["a", -1], ["a", "1"], [1, 1], ["a", float("nan")]], "prompt": -1},
+    ],
+)
+def test_a_comparison_that_is_none_costs_only_itself(path: Path, stored: object) -> None:
+    path.parent.mkdir()
+    path.write_text(json.dumps({"version": 1, "theme": "dark", "comparison": stored}))
+    loaded = settings.load(path)
+    assert loaded.theme == "dark"
+    assert loaded.comparison == StoredComparison()

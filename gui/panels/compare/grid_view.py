@@ -134,6 +134,7 @@ class GridView(QWidget):
 
     def _take(self, row: int, column: int) -> None:
         recipe, context = self.model.recipes[row], self.model.contexts[column]
+        self._document.end_step()  # every click is a step of its own
         self._document.choose(requantize=recipe.ftype, context=context, depth=None)
         self.said.emit(f"The plan is for {recipe.label}, {format_tokens(context)} tokens now.")
 

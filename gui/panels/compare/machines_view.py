@@ -74,6 +74,7 @@ class MachinesView(QScrollArea):
         """Plan for the machine of the row under the cursor."""
         row = self._current()
         if row is not None:
+            self._document.end_step()  # every click is a step of its own
             self._document.set_machine(row.machine)
             self._say(f"The plan is for {display(row.machine.name)} now.")
 

@@ -172,7 +172,9 @@ class ModelsView(QScrollArea):
         if self._asked == asked:
             return
         self._asked = asked
-        self._rows = compare_models(candidates, document.machine, document.choice, prompt=prompt)
+        self._rows = compare_models(
+            candidates, document.machine, document.choice, own=document.model, prompt=prompt
+        )
         self._show()
 
     def _show(self) -> None:

@@ -94,3 +94,12 @@ def test_a_model_takes_no_more_context_than_it_was_trained_for() -> None:
     assert short.figures.plan.settings.requested_context == 32_768
     assert long.figures.plan.settings.requested_context == 200_000
     assert "32,768" in short.cache_far.note
+
+
+def test_what_was_chosen_for_the_open_model_alone_is_not_asked_of_others() -> None:
+    own, other = specimen("Qwen3.6-35B"), specimen("Llama-3.1-8B")
+    choice = Choice(gpu_layers=3, cpu_moe=7)
+    first, second = compare_models([Candidate(own), Candidate(other)], CARD, choice, own=own)
+    settings = (first.figures.plan.settings, second.figures.plan.settings)
+    assert [s.gpu_layers for s in settings] == [3, 33]
+    assert [s.cpu_moe for s in settings] == [7, 0]

@@ -16,6 +16,7 @@ from core.machine import (
     spec_of,
     with_ram,
 )
+from core.machine.machine import with_margin
 
 GIB = 2**30
 
@@ -60,6 +61,11 @@ def test_two_cards_and_ram_are_one_computer() -> None:
         *[catalogue.machine("nvidia-geforce-rtx-3090")] * 2, custom(64 * GIB, 51.2e9, gpu=False)
     )
     assert machine.devices == same.devices
+
+
+def test_what_shall_stay_free_is_no_part_of_the_text() -> None:
+    machine = with_margin(catalogue.machine("nvidia-geforce-rtx-3090"), GIB)
+    assert spec_of(machine) == "nvidia-geforce-rtx-3090"
 
 
 def test_a_name_is_looked_up_by_whoever_asks() -> None:
