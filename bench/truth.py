@@ -27,6 +27,7 @@ from core.plan.plan import PartKind, Plan
 
 Row = dict[str, Any]
 _GIB = 2**30
+_DRAFTED = 3  # tokens, in the rows of models that draft
 MACHINES = {
     "host": custom(4096 * _GIB, gpu=False),
     "gpu_like": custom(4096 * _GIB, backend=Backend.VULKAN),
@@ -35,8 +36,10 @@ MACHINES = {
 
 
 def choice_of(options: Row) -> Choice:
-    """A row's options as a choice; what it leaves open is llama.cpp's default there."""
+    """A row's options as a choice; what it leaves open is llama.cpp's default there. Rows with a
+    kind of context are of a model that drafts with its own blocks."""
     lib = not options["n_outputs_max"]
+    drafts = bool(options.get("ctx_type"))
     return Choice(
         context=options["n_ctx"],
         cache_k=options["ctk"],
@@ -48,6 +51,10 @@ def choice_of(options: Row) -> Choice:
         unified_cache=options["kv_unified"],
         swa_full=options["swa_full"],
         engine=Engine.LLAMA_CLI if lib else Engine.LLAMA_SERVER,
+        draft_head=drafts,
+        draft_cache_k=options["ctk"],
+        draft_cache_v=options["ctv"],
+        drafted=_DRAFTED if drafts else None,
     )
 
 
@@ -62,6 +69,9 @@ def part(plan: Plan, device: int, kind: PartKind) -> int:
 def compare(model: Model, row: Row, kind: str, machine: Machine) -> Iterator[tuple[str, int, int]]:
     """(what, ours, theirs) of one row on one kind of backend."""
     plan = resolve(model, machine, choice_of(row["options"]))
+    if row["options"].get("ctx_type"):
+        yield from _drafting(plan, row)
+        return
     if kind == "host":
         yield "context", *_context(plan, 0, row["context_bytes"])
         yield "compute", part(plan, 0, PartKind.COMPUTE), row["compute_bytes"]
@@ -72,6 +82,23 @@ def compare(model: Model, row: Row, kind: str, machine: Machine) -> Iterator[tup
         yield f"{where} weights", part(plan, number, PartKind.WEIGHTS), truth[where]["weights"]
         yield f"{where} context", *_context(plan, number, truth[where]["context"])
         yield f"{where} compute", part(plan, number, PartKind.COMPUTE), truth[where]["compute"]
+
+
+def _drafting(plan: Plan, row: Row) -> Iterator[tuple[str, int, int]]:
+    """The context of the draft blocks, or what drafting makes of the model's own."""
+    if row["options"]["ctx_type"] != "mtp":
+        yield "drafting compute", part(plan, 0, PartKind.COMPUTE), row["compute_bytes"]
+        return
+    (drafted,) = (p.bytes for p in plan.memory.devices[0].parts if p.kind is PartKind.DRAFT)
+    ours = {each.name: each.value for each in drafted.inputs}
+    for what, name, theirs in (
+        ("draft cache", "cache", "context_bytes"),
+        ("draft compute", "work buffer", "compute_bytes"),
+        ("draft output", "output buffer", "output_buffer_bytes"),
+    ):
+        size = ours[name]
+        assert isinstance(size, int)
+        yield what, size, row[theirs]
 
 
 def _context(plan: Plan, device: int, truth: int) -> tuple[int, int]:
@@ -110,7 +137,7 @@ def main() -> None:
         misses: dict[str, list[float]] = defaultdict(list)
         for row in rows:
             options = row["options"]
-            if not row["ok"] or options.get("ctx_type") or options.get("n_rs_seq"):
+            if not row["ok"] or options.get("n_rs_seq"):
                 continue
             for kind, machine in MACHINES.items():
                 if kind != "host" and not row.get(kind, {}).get("device"):

@@ -7,7 +7,7 @@ with other options is not compared at all.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.check.engine_log import ZERO, Buffer, Context, EngineLog, Load, Size
@@ -34,6 +34,7 @@ from core.check.values import (
     placed,
     total,
 )
+from core.plan import resolve
 from core.plan.plan import PartKind, Plan
 from core.units import UnitSystem, format_bytes, format_share
 
@@ -65,8 +66,19 @@ class Check:
     refusal: str = ""
 
 
+def alone(plan: Plan) -> Plan:
+    """The plan without what is loaded beside the model, of which an engine is not asked: a draft
+    changes states and work buffers of the model itself."""
+    s = plan.settings
+    if s.projector is None and not s.drafted:
+        return plan
+    choice = replace(plan.choice, projector=None, draft=None, draft_head=False)
+    return resolve(plan.model, plan.machine, choice)
+
+
 def compare(plan: Plan, log: EngineLog) -> Check:
-    """Hold a plan against a log."""
+    """Hold a plan against a log, as far as the model itself goes."""
+    plan = alone(plan)
     load = log.main()
     if load is None or not (load.contexts or load.buffers):
         if log.fit:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from core import tabular
 from core.gguf import display, excerpt
@@ -110,6 +111,7 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
         f"{format_tokens(settings.context)}, {slots}, K {settings.cache_k}, V {settings.cache_v}, "
         f"ubatch {settings.ubatch}, flash attention {'on' if settings.flash_attention else 'off'}"
     ]
+    lines += _beside(plan)
     for device in plan.memory.devices:
         lines += _device(device, system)
     lines += _per_token(plan, system)
@@ -121,6 +123,22 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
     largest = largest_contexts(plan.model, plan.machine, plan.choice)
     if largest:
         lines.append(f"  largest context that fits: {'; '.join(_largest(n) for n in largest)}")
+    return lines
+
+
+def _beside(plan: Plan) -> list[str]:
+    """What is loaded beside the model."""
+    s = plan.settings
+    lines = []
+    if s.projector is not None:
+        where = "on the GPU" if s.projector_on_gpu else "in RAM"
+        lines.append(f"  with the projector {display(Path(s.projector).name)} {where}")
+    if s.drafted:
+        what = "its own draft blocks" if s.draft is None else display(Path(s.draft).name)
+        lines.append(
+            f"  drafting {s.drafted} tokens at once with {what}, K {s.draft_cache_k}, "
+            f"V {s.draft_cache_v}"
+        )
     return lines
 
 

@@ -38,6 +38,7 @@ from gui.main_window.this_computer import ThisComputer
 from gui.panels.header_line import window_title
 from gui.panels.loading_strip import LoadingStrip
 from gui.panels.model_page import ModelPage
+from gui.panels.plan.beside import Beside
 from gui.panels.problem_area import ProblemArea, with_what_stays
 from gui.panels.welcome import WelcomePanel
 from gui.theme import Theme, ThemeMode
@@ -318,6 +319,8 @@ class MainWindow(QMainWindow):
         names = dropped_files(event.mimeData())
         if names and self.document.model is not None and names[0].lower().endswith(LOG_NAMES):
             self.engine_check.open_log(Path(names[0]))
+        elif names and self.document.model is not None and opening.is_projector(names[0]):
+            self.attaching.attach(Beside.PROJECTOR, Path(names[0]))
         elif names:
             self.open_files(names)
         else:

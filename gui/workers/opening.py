@@ -59,6 +59,12 @@ def missing(paths: Sequence[Path]) -> Function:
     return look
 
 
+def is_projector(name: str) -> bool:
+    """Whether a file is a projector by its name."""
+    name = Path(name).name.lower()
+    return "mmproj" in name and name.endswith(".gguf")
+
+
 def projectors_beside(path: Path) -> Function:
     """Files in the same folder that are projectors by their names. Answers a tuple of paths."""
 
@@ -67,8 +73,8 @@ def projectors_beside(path: Path) -> Function:
             names = sorted(entry.name for entry in islice(os.scandir(path.parent), _MOST_ENTRIES))
         except OSError:
             return ()
-        found = (name for name in names if "mmproj" in name.lower() and name != path.name)
-        return tuple(path.parent / name for name in found if name.lower().endswith(".gguf"))
+        found = (name for name in names if is_projector(name) and name != path.name)
+        return tuple(path.parent / name for name in found)
 
     return look
 

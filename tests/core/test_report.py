@@ -15,7 +15,7 @@ from core.machine import Machine, catalogue, combine, custom
 from core.model import model_from
 from core.model.model import Model
 from core.plan import largest_contexts, reason, resolve
-from core.plan.choice import Choice, Engine
+from core.plan.choice import Choice, Engine, FlashAttention
 from core.plan.plan import Plan, Settings
 from core.problems import Problem, Severity
 from core.report import as_json, problem_line, refusal, text
@@ -351,6 +351,11 @@ def test_the_text_says_how_far_the_context_can_go_by_cache_type(llama: Model) ->
     assert "all it was trained for" in line  # q4_0
     (line,) = (
         n for n in text(plan_of(llama, machine, engine=Engine.VLLM)).splitlines() if "largest" in n
+    )
+    assert "; fp8 " in line and "q8_0" not in line
+    off = FlashAttention.OFF
+    (line,) = (
+        n for n in text(plan_of(llama, machine, flash_attention=off)).splitlines() if "largest" in n
     )
     assert line.endswith("q8_0 refused; q4_0 refused")
     none = text(plan_of(llama, custom(4 * GIB, gpu=False)))

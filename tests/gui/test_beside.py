@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMenu
 from pytestqt.qtbot import QtBot
 
@@ -91,6 +93,24 @@ def test_a_projector_that_lies_beside_the_model_is_offered_and_attached_by_one_c
     row.projector.detach.click()
     assert window.document.choice.projector is None
     assert offer.isVisible() and not row.projector.isVisible()
+
+
+def test_a_projector_that_is_dropped_is_attached_to_the_open_model(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    open_llama(qtbot, window, tmp_path)
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(mmproj(tmp_path / "mmproj-dropped.gguf")))])
+    drop = QDropEvent(
+        QPointF(10, 10),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+        window.dropEvent(drop)
+    assert PartKind.PROJECTOR in kinds(window)
 
 
 def test_a_projector_of_another_model_is_attached_and_said_to_be_one(

@@ -525,3 +525,13 @@ def test_an_engine_that_keeps_a_batch_of_logits_is_asked_of_its_own_program(fold
     plan = plan_of(folder, context=4096, engine=Engine.LLAMA_CLI)
     assert preferred(plan)[:2] == (COMPLETION, CLI)
     assert "--port" not in arguments(plan, CLI, 1)
+
+
+def test_what_is_loaded_beside_the_model_is_left_out_of_the_check(folder: Path) -> None:
+    # A dry run is of the model alone, and a draft changes states and work buffers of the model.
+    plan = plan_of(folder, context=4096)
+    drafting = plan_of(folder, context=4096, draft=model("llama-dense", folder))
+    assert part(drafting, PartKind.DRAFT) > 0
+    log = read(log_of(plan))
+    assert compare(drafting, log) == compare(plan, log)
+    assert all(row.agreement is not Agreement.DIFFERS for row in compare(drafting, log).rows)

@@ -479,6 +479,9 @@ def test_a_projector_and_a_draft_are_parts_of_their_own(run: Run, tmp_path: Path
     assert answer["settings"]["projector"] == str(mmproj)
     assert answer["settings"]["drafted"] == 3
     assert [p["code"] for p in answer["problems"]] == ["specimen"]
+    words = run("report", LLAMA, "--projector", str(mmproj), "--draft", LLAMA).out
+    assert "  with the projector mmproj.gguf in RAM\n" in words
+    assert "  drafting 3 tokens at once with Llama-3.1-8B" in words
 
 
 def test_a_projector_that_is_none_answers_with_its_problem(run: Run, tmp_path: Path) -> None:
