@@ -13,7 +13,7 @@ from core.model.labels import mix_of
 from core.plan import LargestContext, engine_words, largest_contexts, reason
 from core.plan.choice import Engine
 from core.plan.engines import RULES
-from core.plan.plan import DepthPoint, DevicePlan, Plan, Verdict
+from core.plan.plan import DepthPoint, DevicePlan, Plan, SpeedPlan, Verdict
 from core.problems import Problem, Severity
 from core.provenance import format_value
 from core.report.layers import layer_lines
@@ -26,6 +26,7 @@ from core.units import (
     format_exact_bytes,
     format_parts,
     format_rate,
+    format_seconds,
     format_share,
     format_tokens,
 )
@@ -218,7 +219,29 @@ def _speed(plan: Plan, system: UnitSystem) -> list[str]:
     ]
     lines.append(f"  at most {format_rate(ceiling.value)} ({', '.join(bandwidths)})")
     lines.append(f"  by depth: {', '.join(_points(speed.curve))}")
+    return lines + _expected(speed)
+
+
+def _expected(speed: SpeedPlan) -> list[str]:
+    """What published runs lead to expect, and how long a prompt of that depth takes."""
+    band = speed.expected
+    if not band.known:
+        return [f"  expected unknown: {display(band.mid.note)}"]
+    low, mid, high = (format_rate(each.value or 0.0) for each in (band.low, band.mid, band.high))
+    lines = [
+        f"  expect {_bare(low)} to {high}, most likely {mid} ({display(band.basis)})",
+    ]
+    if speed.prefill.value is not None and speed.ttft.value is not None:
+        lines.append(
+            f"  reads a prompt of that length at {format_rate(speed.prefill.value)}: "
+            f"{format_seconds(speed.ttft.value)} until the first token"
+        )
     return lines
+
+
+def _bare(rate: str) -> str:
+    """The first of two rates needs no unit of its own."""
+    return rate.removesuffix(" tok/s")
 
 
 def _points(curve: tuple[DepthPoint, ...]) -> list[str]:

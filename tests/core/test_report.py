@@ -162,9 +162,19 @@ def test_the_object_holds_the_numbers_of_the_plan(llama: Model) -> None:
     assert sum(everything) == values["memory"]["total_bytes"]
 
 
-def test_speeds_that_nobody_predicts_yet_are_null(llama: Model) -> None:
-    speed = as_json(plan_of(llama))["speed"]
-    assert speed["expected_tok_s"] is speed["prefill_tok_s"] is speed["ttft_s"] is None
+def test_a_speed_without_data_is_null_and_what_is_known_is_the_plans(llama: Model) -> None:
+    without = as_json(plan_of(llama, engine=Engine.VLLM))["speed"]
+    assert without["expected_tok_s"] is without["prefill_tok_s"] is without["ttft_s"] is None
+    plan = plan_of(llama)
+    speed = as_json(plan)["speed"]
+    band = plan.speed.expected
+    assert speed["expected_tok_s"] == {
+        "low": band.low.value,
+        "mid": band.mid.value,
+        "high": band.high.value,
+    }
+    assert speed["prefill_tok_s"] == plan.speed.prefill.value
+    assert speed["ttft_s"] == plan.speed.ttft.value
 
 
 def test_a_requantized_file_is_told_apart_from_the_file_as_it_is(llama: Model) -> None:

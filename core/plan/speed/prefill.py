@@ -80,7 +80,7 @@ def prompt_cost(
                 rows.stride,
                 rows.most if rows.most < UNLIMITED else None,
             )
-            for rows, each in zip(found.rows, _operations_per_row(model), strict=True)
+            for rows, each in zip(found.rows, operations_per_row(model), strict=True)
         ),
         chunk=chunk,
         experts=waking,
@@ -169,7 +169,7 @@ def _mostly_whole(weights: Weights) -> bool:
 _per_row: WeakKeyDictionary[Model, tuple[float, ...]] = WeakKeyDictionary()
 
 
-def _operations_per_row(model: Model) -> tuple[float, ...]:
+def operations_per_row(model: Model) -> tuple[float, ...]:
     """Of one layer of each cache group: a product with K and one with V for every head."""
     known = _per_row.get(model)
     if known is None:

@@ -1,0 +1,222 @@
+"""One token taken apart: what it reads, what it computes, which of the two sides binds.
+
+Asked for by whoever shows it; a plan carries none of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.machine.machine import Device
+from core.model.cache_size import state_moved
+from core.model.model import Role
+from core.plan.placement import Placement, is_cuda_like, place, weight_table
+from core.plan.plan import Plan
+from core.plan.speed.prefill import operations_per_row
+from core.plan.speed.reads import CacheRows, Reads, reads
+from core.provenance import Input, Number, Rank, Source, Unit
+
+
+class PartOfToken(StrEnum):
+    """What bytes of a token are, in the order in which they are stacked."""
+
+    EXPERTS = "experts"
+    FEED_FORWARD = "feed forward"
+    ATTENTION = "attention"
+    HEAD = "output head"
+    OTHER = "norms and other"
+    STATE = "state, read and written"
+    CACHE = "cache"
+
+
+_PEAK = (
+    "At the peak rate of 16-bit matrix arithmetic. One token alone reaches far less of it; beside "
+    "the memory's side it shows which of the two one waits for."
+)
+_ROLES = {
+    Role.EXPERTS: PartOfToken.EXPERTS,
+    Role.SHARED_EXPERTS: PartOfToken.EXPERTS,
+    Role.FEED_FORWARD: PartOfToken.FEED_FORWARD,
+    Role.ATTENTION: PartOfToken.ATTENTION,
+    Role.RECURRENT: PartOfToken.ATTENTION,
+    Role.HEAD: PartOfToken.HEAD,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TokenShare:
+    """Bytes of one part of a token. ``name`` is the part, or for a cache the kind of layers."""
+
+    part: PartOfToken
+    name: str
+    bytes: int
+
+
+class Anatomy:
+    """One plan's token at any depth. Made once, asked for many depths."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        sizes = dict.fromkeys(PartOfToken, 0)
+        for block in plan.weights.blocks:
+            sizes[_ROLES.get(block.role, PartOfToken.OTHER)] += block.read_bytes
+        sizes[PartOfToken.STATE] = state_moved(plan.model.cache)
+        self._fixed = tuple(
+            TokenShare(part, part.value, size)
+            for part, size in sizes.items()
+            if size and part is not PartOfToken.CACHE
+        )
+        self._placement, self._reads = placed(plan)
+
+    def shares(self, depth: int) -> tuple[TokenShare, ...]:
+        """Every part that is more than nothing; they add up to the bytes of a token.
+
+        Empty where it is not known what the architecture keeps.
+        """
+        if not self._plan.model.cache.known:
+            return ()
+        groups = zip(self._plan.model.cache.groups, self._reads.rows, strict=True)
+        caches = (
+            TokenShare(PartOfToken.CACHE, f"cache: {group.name}", rows.count * size)
+            for group, rows in groups
+            for size in rows.bytes_at([depth])
+        )
+        return (*self._fixed, *(share for share in caches if share.bytes))
+
+    def sides(self, depth: int) -> Sides:
+        """How long the memory and the arithmetic of one token take at least."""
+        per_row = operations_per_row(self._plan.model)
+        total = sum(self._reads.weights) or 1
+        devices = [(d, self._placement.devices[d]) for d in self._reads.used]
+        source = _weakest([device for _, device in devices])
+        memory, arithmetic, inputs = 0.0, 0.0, []
+        for d, device in devices:
+            flops, bandwidth = _flops(device).value, device.bandwidth.value
+            work = 2 * self._plan.weights.active_parameters * self._reads.weights[d] / total
+            work += _attention(self._reads.rows, per_row, d, depth)
+            memory += self._reads.at(d, depth) / bandwidth if bandwidth else 0.0
+            arithmetic += work / flops if flops else 0.0
+            inputs.append(Input(f"operations on {device.name}", work))
+            inputs.append(Input("its peak", flops, Unit.FLOPS))
+        note = self._missing_bandwidth()
+        without = self._missing_flops()
+        return Sides(
+            Number(None if note else memory, Unit.SECONDS, source, "bytes / bandwidth", note=note),
+            Number(
+                None if without else arithmetic,
+                Unit.SECONDS,
+                source,
+                "(2 x active parameters + attention) / peak operations per second",
+                tuple(inputs),
+                without or _PEAK,
+            ),
+            self._balance(),
+        )
+
+    def _missing_bandwidth(self) -> str:
+        """Why the memory's side is not known; empty where it is."""
+        if not self._plan.model.cache.known:
+            return self._plan.speed.ceiling.note
+        for d in self._reads.used:
+            bandwidth = self._placement.devices[d].bandwidth
+            if not bandwidth.value:
+                return bandwidth.note or "A bandwidth is not known."
+        return "" if self._reads.used else "Nothing is read."
+
+    def _missing_flops(self) -> str:
+        """Why the arithmetic's side is not known; empty where it is."""
+        if not self._plan.model.cache.known:
+            return self._plan.speed.ceiling.note
+        for d in self._reads.used:
+            device = self._placement.devices[d]
+            if not _flops(device).value:
+                return device.flops.note or f"How fast {device.name} computes is not known."
+        return "" if self._reads.used else "Nothing is read."
+
+    def _balance(self) -> Number[float]:
+        """Requests that may share a pass until arithmetic takes as long as the memory."""
+        used = self._reads.used
+        device = self._placement.devices[used[0]] if used else None
+        flops = None if device is None else _flops(device).value
+        bandwidth = None if device is None else device.bandwidth.value
+        active = self._plan.weights.active_parameters
+        source = _weakest([device] if device is not None else [])
+        formula = "peak operations per second / bandwidth x bytes per weight / 2"
+        if len(used) != 1 or not flops or not bandwidth or not active:
+            missing = self._missing_bandwidth() or self._missing_flops()
+            note = "It is told for one device." if len(used) > 1 else missing
+            return Number(None, Unit.TOKENS, source, formula, note=note)
+        per_weight = self._plan.weights.read_per_token / active
+        return Number(
+            flops / bandwidth * per_weight / 2,
+            Unit.TOKENS,
+            source,
+            formula,
+            (
+                Input("peak operations per second", flops, Unit.FLOPS),
+                Input("bandwidth", bandwidth, Unit.BYTES_PER_SECOND),
+                Input("bytes per weight", per_weight),
+            ),
+            "Tokens of one step at which both sides take the same time; below it, memory binds.",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Seconds of one token by its bytes and by its operations, and the ``balance`` point, tokens
+    of one step at which both are the same."""
+
+    memory: Number[float]
+    arithmetic: Number[float]
+    balance: Number[float]
+
+    @property
+    def memory_binds(self) -> bool | None:
+        """Which side is the slower one; None where one of them is not known."""
+        if self.memory.value is None or self.arithmetic.value is None:
+            return None
+        return self.memory.value >= self.arithmetic.value
+
+
+def achieved_bandwidth(plan: Plan, tok_s: float, depth: int) -> Number[float]:
+    """The bytes per second that a measured decode speed at some depth means."""
+    size = sum(share.bytes for share in Anatomy(plan).shares(depth))
+    return Number(
+        tok_s * size if size else None,
+        Unit.BYTES_PER_SECOND,
+        Source(Rank.DERIVED, "a measured speed and the bytes of a token"),
+        "tokens per second x bytes per token",
+        (
+            Input("measured", tok_s, Unit.TOKENS_PER_SECOND),
+            Input("bytes per token", size, Unit.BYTES),
+            Input("depth", depth, Unit.TOKENS),
+        ),
+        "" if size else plan.speed.bytes_per_token.note,
+    )
+
+
+def placed(plan: Plan) -> tuple[Placement, Reads]:
+    """Where a plan's layers lie, and what each device reads."""
+    placement = place(plan.model, plan.machine, plan.settings)
+    table = weight_table(plan.model, plan.weights, is_cuda_like(plan.settings.backend))
+    return placement, reads(plan.model, table, placement, plan.settings)
+
+
+def _flops(device: Device) -> Number[float]:
+    return device.flops if device.flops.value else device.flops32
+
+
+def _attention(rows: list[CacheRows], per_row: tuple[float, ...], device: int, depth: int) -> float:
+    """Operations of attention on one device."""
+    return sum(
+        each * r.layers[device] * min(depth // r.stride, r.most)
+        for r, each in zip(rows, per_row, strict=True)
+    )
+
+
+def _weakest(devices: list[Device]) -> Source:
+    order = list(Rank)
+    sources = [s for d in devices for s in (d.bandwidth.source, _flops(d).source)]
+    found = max(sources, key=lambda s: order.index(s.rank), default=None)
+    return found or Source(Rank.DERIVED, "the file")
