@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -15,3 +16,8 @@ os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="weighbridge-tests-")
 os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.conf")
 
 from tests.support.real_files import gemma3_270m, smollm2_135m  # noqa: F401 - fixtures
+
+
+def pytest_unconfigure() -> None:
+    """Nothing is left behind."""
+    shutil.rmtree(os.environ["XDG_CONFIG_HOME"], ignore_errors=True)

@@ -20,7 +20,7 @@ _SIZE_LIMIT = 5_000_000
 
 def folder(environ: Mapping[str, str] = os.environ, system: str = sys.platform) -> Path:
     """The folder for this user; it may not exist yet."""
-    home = Path(environ.get("HOME") or environ.get("USERPROFILE") or "~").expanduser()
+    home = home_of(environ)
     if system == "win32":
         return Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local") / "weighbridge"
     if system == "darwin":
@@ -28,6 +28,15 @@ def folder(environ: Mapping[str, str] = os.environ, system: str = sys.platform) 
     configured = environ.get("XDG_CONFIG_HOME", "")
     base = Path(configured) if configured.startswith("/") else home / ".config"
     return base / "weighbridge"
+
+
+def home_of(environ: Mapping[str, str] = os.environ) -> Path:
+    """The user's own folder; "/" for a user without one, as in some containers."""
+    named = environ.get("HOME") or environ.get("USERPROFILE")
+    try:
+        return Path(named) if named else Path.home()
+    except RuntimeError:
+        return Path("/")
 
 
 def read_json(path: Path) -> object:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from core.machine import Machine, own
+from core.machine import Machine, own, places
 
 
 def save(window: QWidget, machine: Machine, say: Callable[[str], None]) -> None:
     """Ask for a place and write the report there; ``say`` gets a sentence on how it went."""
     name = re.sub(r"[^\w .()+-]+", " ", machine.name.removeprefix("This computer: ")).strip()
-    suggested = Path("~").expanduser() / f"{name[:60] or 'machine'}.json"
+    suggested = places.home_of() / f"{name[:60] or 'machine'}.json"
     chosen, _ = QFileDialog.getSaveFileName(
         window, "Save machine report", str(suggested), "Machine reports (*.json)"
     )

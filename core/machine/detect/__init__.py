@@ -22,10 +22,19 @@ from core.machine.machine import (
     counted,
     unknown_bytes,
 )
+from core.machine.places import home_of
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 
 __all__ = ["detect", "disk_of", "ram"]
+
+_VIRTUAL = Problem(
+    "virtual_machine",
+    "This is a virtual machine: its memory modules are not shown, and neighbours may share its "
+    "bandwidth.",
+    Severity.NOTE,
+    "Measure the memory bandwidth here.",
+)
 
 
 def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
@@ -37,13 +46,14 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
     system's folders lie.
     """
     memory = ram(root)
-    disk = disk_of(Path("~").expanduser(), root)
+    disk = disk_of(home_of(), root)
     if sys.platform == "darwin":
         values = apple.sysctl_values(output_of(apple.SYSCTL) or "")
         mac = apple.device(values, output_of(apple.DISPLAYS) or "", memory)
         if mac is not None:
             name = f"This computer: {mac.name}"
-            return Machine("this", name, (mac,), memory.problems, disk=disk)
+            problems = (*memory.problems, *((_VIRTUAL,) if apple.VIRTUAL in mac.name else ()))
+            return Machine("this", name, (mac,), problems, disk=disk)
     cpuinfo = text_of(root / "proc/cpuinfo")
     board = text_of(root / "proc/device-tree/model")
     name = processor.name_from_cpuinfo(cpuinfo) or board or processor.name_elsewhere()
@@ -189,17 +199,7 @@ def _surroundings(cpuinfo: str) -> tuple[Problem, ...]:
                 "Raise it in .wslconfig, or run the Windows version to see the whole computer.",
             ),
         )
-    if processor.is_virtual(cpuinfo):
-        return (
-            Problem(
-                "virtual_machine",
-                "This is a virtual machine: its memory modules are not shown, and neighbours may "
-                "share its bandwidth.",
-                Severity.NOTE,
-                "Measure the memory bandwidth here.",
-            ),
-        )
-    return ()
+    return (_VIRTUAL,) if processor.is_virtual(cpuinfo) else ()
 
 
 def _cores() -> Number[int] | None:

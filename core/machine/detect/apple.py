@@ -13,6 +13,7 @@ from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth
 from core.provenance import Number, Rank, Source, Unit
 
 SYSCTL = ("sysctl", "machdep.cpu.brand_string", "hw.physicalcpu", "iogpu.wired_limit_mb")
+VIRTUAL = "(Virtual)"  # in the chip's name inside a virtual machine
 DISPLAYS = ("system_profiler", "SPDisplaysDataType", "-json")
 
 

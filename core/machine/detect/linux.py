@@ -8,15 +8,17 @@ from pathlib import Path
 from core.machine.catalogue import common_bandwidth, described, match
 from core.machine.detect import amd, intel, nvidia, pci, vulkan
 from core.machine.detect.gpu import Reading
-from core.machine.detect.limits import output_of
+from core.machine.detect.limits import TookTooLongError, call_within, output_of
 from core.machine.detect.memory import Ram
 from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth, unknown_bytes
 from core.problems import Problem, Severity
 from core.provenance import Number, Rank, Source, Unit
 
+SECONDS = 2.0  # for one GPU; its driver answers in a millisecond unless it hangs
+
 
 def gpus(root: Path, board: nvidia.Board, wake: bool, ram: Ram) -> Reading:
-    """All of them, in the order of makers NVIDIA, AMD, Intel, and of the bus within one.
+    """All of them: NVIDIA's in their driver's order, the others as they come on the bus.
 
     ``root`` is where the system's folders lie. A sleeping GPU is described from its name, unless
     ``wake`` is set; nothing here switches one on otherwise.
@@ -26,14 +28,38 @@ def gpus(root: Path, board: nvidia.Board, wake: bool, ram: Ram) -> Reading:
     unread = [] if readings[0].devices else [c for c in cards if c.vendor == pci.NVIDIA]
     for card in cards:
         if card.vendor in (pci.AMD, pci.INTEL):
-            amds = card.vendor == pci.AMD
-            reading = amd.read(card, root, ram) if amds else intel.read(card, root)
+            reading = _within_time(card, root, ram)
             readings.append(reading)
             if reading.problems and not reading.devices:
                 unread.append(card)
     devices = [device for reading in readings for device in reading.devices]
     devices += _by_vulkan(unread, wake or not any(card.asleep for card in cards))
     return Reading(tuple(devices), tuple(p for reading in readings for p in reading.problems))
+
+
+def _within_time(card: pci.Graphics, root: Path, ram: Ram) -> Reading:
+    """A card of AMD's or Intel's, read unless its driver hangs."""
+
+    def read() -> Reading:
+        if card.vendor == pci.AMD:
+            return amd.read(card, root, ram)
+        return intel.read(card, root)
+
+    try:
+        return call_within(SECONDS, f"gpu {card.address}", read)
+    except TookTooLongError:
+        return Reading(
+            (),
+            (
+                Problem(
+                    "gpu_driver_hangs",
+                    f"The driver of the GPU {card.vendor}:{card.device} has not answered within "
+                    f"{SECONDS:.0f} seconds.",
+                    Severity.WARNING,
+                    "Restart the computer if it stays so.",
+                ),
+            ),
+        )
 
 
 def _by_vulkan(unread: list[pci.Graphics], may_wake: bool) -> tuple[Device, ...]:

@@ -42,7 +42,7 @@ _SCRIPT = (
     "bytes=$_.'HardwareInformation.qwMemorySize'}});"
     "disks=@(Get-PhysicalDisk|Select-Object DeviceId,FriendlyName,MediaType,BusType);"
     "system=(Get-Partition -DriveLetter $env:SystemDrive[0]).DiskNumber"
-    "}|ConvertTo-Json -Depth 3 -Compress"
+    "}|ConvertTo-Json -Depth 4 -Compress"
 )
 COMMAND = ("powershell.exe", "-NoLogo", "-NoProfile", "-NonInteractive", "-Command", _SCRIPT)
 # SMBIOS 3.7, table 78.
@@ -79,7 +79,7 @@ class Told:
 def told(output: str) -> Told:
     """What the script printed; nothing where it printed something else. Never raises."""
     try:
-        values = json.loads(output)
+        values = json.loads(output.lstrip("\ufeff"))
     except (ValueError, RecursionError):
         return Told()
     if not isinstance(values, dict):

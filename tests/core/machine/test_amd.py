@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 
+import pynvml
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.machine import Backend, Device, DeviceKind
-from core.machine.detect import Parts, amd, pci, put_together
+from core.machine import Backend, Device, DeviceKind, detect
+from core.machine.detect import Parts, amd, linux, pci, put_together
 from core.machine.detect.gpu import Reading
 from core.machine.detect.memory import read_ram
 from core.provenance import Rank
+from tests.support.fake_nvml import FakeNvml
 from tests.support.sysfs import Bridge, pci_path, write
 
 MIB, GIB = 2**20, 2**30
@@ -277,3 +281,80 @@ def test_no_content_of_a_file_makes_the_reader_raise(
     (nodes / "properties").write_text(f"drm_render_minor 128\n{other}", "utf-8", errors="replace")
     (nodes / "mem_banks/0/properties").write_text(f"width {one}\nmem_clk_max {other}", "utf-8")
     amd.read(card, root)
+
+
+def whole_computer(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A Linux computer without NVIDIA's library, with two modules of DDR5-5600."""
+    missing = FakeNvml(init_error=pynvml.NVML_ERROR_LIBRARY_NOT_FOUND)
+    monkeypatch.setitem(sys.modules, "pynvml", missing)
+    modules = "".join(
+        f"E:MEMORY_DEVICE_{n}_SIZE=34359738368\nE:MEMORY_DEVICE_{n}_TYPE=DDR5\n"
+        f"E:MEMORY_DEVICE_{n}_CONFIGURED_SPEED_MTS=5600\n"
+        f"E:MEMORY_DEVICE_{n}_BANK_LOCATOR=P0 CHANNEL {letter}\n"
+        for n, letter in enumerate("AB")
+    )
+    write(
+        root,
+        {
+            "proc/cpuinfo": "model name\t: AMD Ryzen 7 8845HS w/ Radeon 780M Graphics",
+            "run/udev/data/+dmi:id": modules,
+        },
+    )
+    return root
+
+
+def test_a_card_and_the_host_around_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    build(whole_computer(tmp_path, monkeypatch), RX_7900_XTX)
+    machine = detect(root=tmp_path)
+    gpu, host = machine.devices
+    assert machine.name == "This computer: AMD Radeon RX 7900 XTX"
+    assert gpu.bandwidth.value == pytest.approx(959.2e9, rel=0.001)
+    assert host.bandwidth.value == 89.6e9
+    assert host.memory_type == "DDR5"
+    assert machine.problems == ()
+
+
+def test_graphics_of_several_speeds_have_that_of_the_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Radeon 780M: DDR5-5600 makes 89.6 GB/s, LPDDR5X-7500 would make 120."""
+    radeon_780m = Card("1900", "05", 4 * GIB, 300 * MIB, 28 * GIB, 0)
+    build(whole_computer(tmp_path, monkeypatch), radeon_780m)
+    (device,) = detect(root=tmp_path).devices
+    assert device.unified
+    assert device.bandwidth.value == 89.6e9
+    assert device.catalogue_id == "amd-ryzen-7-8845hs-7840hs-radeon-780m-ddr5-5600"
+
+
+def test_u06_two_cards_are_two_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = whole_computer(tmp_path, monkeypatch)
+    build(root, RX_7900_XTX)
+    twin = pci_path(root, Bridge("0000:00:02.1"), Bridge("0000:0a:00.0"))
+    source = root / "sys/bus/pci/devices/0000:03:00.0"
+    for name in ("vendor", "device", "revision", "mem_info_vram_total", "mem_info_vram_vendor"):
+        write(twin, {name: (source / name).read_text().strip()})
+    machine = detect(root=root)
+    assert [g.name for g in machine.gpus] == [
+        "AMD Radeon RX 7900 XTX #1",
+        "AMD Radeon RX 7900 XTX #2",
+    ]
+    assert {g.memory.value for g in machine.gpus} == {24560 * MIB}
+    assert machine.name == "This computer: 2x AMD Radeon RX 7900 XTX"
+
+
+def test_a_driver_that_hangs_costs_its_time_limit_and_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(whole_computer(tmp_path, monkeypatch), RX_7900_XTX)
+    release = threading.Event()
+    monkeypatch.setattr(amd, "read", lambda *_: release.wait())
+    monkeypatch.setattr(linux, "SECONDS", 0.1)
+    try:
+        machine = detect(root=tmp_path)
+        assert [p.code for p in machine.problems] == ["gpu_driver_hangs"]
+        assert machine.host is not None
+    finally:
+        release.set()
+        for thread in threading.enumerate():
+            if thread.name.startswith("gpu "):
+                thread.join(5)

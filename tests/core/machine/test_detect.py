@@ -110,7 +110,7 @@ def test_equal_cards_are_told_apart_and_nothing_is_summed(
     assert machine.name == "This computer: 2x NVIDIA GeForce RTX 3090 + NVIDIA GeForce RTX 3060"
 
 
-def test_a_sleeping_gpu_is_not_asked_but_described_by_its_name(
+def test_u17_a_sleeping_gpu_is_not_asked_but_described_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pci_device(system(tmp_path), "0000:00:02.0", "8086", "46a6", power_state="D0")
@@ -147,7 +147,7 @@ def test_beside_a_sleeping_gpu_only_the_one_that_is_awake_is_asked(
     assert machine.gpus[1].memory.value is None
 
 
-def test_a_gpu_without_a_driver_is_not_passed_over_in_silence(
+def test_u24_a_gpu_without_a_driver_is_not_passed_over_in_silence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pci_device(system(tmp_path), "0000:01:00.0", "10de", "2704", power_state="D0")

@@ -16,7 +16,7 @@ def group(folder: Path, **files: object) -> None:
         (folder / name.replace("_", ".", 1)).write_text(f"{value}\n")
 
 
-def test_file_cache_is_not_counted_as_used_where_there_is_no_limit(tmp_path: Path) -> None:
+def test_u16_file_cache_is_not_counted_as_used_where_there_is_no_limit(tmp_path: Path) -> None:
     # A server with memory.max "max" and 25.69 GiB of "current", nearly all of it file cache.
     group(
         tmp_path,
@@ -33,7 +33,7 @@ def test_file_cache_is_not_counted_as_used_where_there_is_no_limit(tmp_path: Pat
     assert ram.problems == ()
 
 
-def test_a_container_sees_its_limit_and_gets_its_file_cache_back(tmp_path: Path) -> None:
+def test_u16_a_container_sees_its_limit_and_gets_its_file_cache_back(tmp_path: Path) -> None:
     stat = f"anon {2 * GIB}\nactive_file {20 * GIB}\ninactive_file {8 * GIB}\nshmem {1 * GIB}"
     group(tmp_path, memory_max=42949672960, memory_current=31 * GIB, memory_stat=stat)
     levels = control_groups(tmp_path, "0::/\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pynvml
 import pytest
 
+from core.machine import catalogue
 from core.machine.detect import nvidia
 from core.machine.detect.gpu import Reading
 from core.machine.machine import Backend, DeviceKind
@@ -86,7 +87,7 @@ def test_a_card_is_read_with_memory_use_and_bandwidth(
     assert nvml.open == 0, "NVML stays open"
 
 
-def test_a_laptop_gpu_never_gets_the_bandwidth_of_the_desktop_card() -> None:
+def test_u01_a_laptop_gpu_never_gets_the_bandwidth_of_the_desktop_card() -> None:
     (device,) = nvidia.read(FakeNvml(RTX_5070_LAPTOP)).devices
     assert device.bandwidth.value == pytest.approx(384e9, rel=0.001)  # 128 bits at 24 Gbps
     assert device.catalogue_id == "nvidia-geforce-rtx-5070-mobile"
@@ -106,7 +107,7 @@ def test_a_name_that_stands_for_two_speeds_stays_unknown_without_clocks() -> Non
     assert device.catalogue_id == ""
 
 
-def test_several_cards_stay_devices_of_their_own() -> None:
+def test_u06_several_cards_stay_devices_of_their_own() -> None:
     reading = nvidia.read(FakeNvml(RTX_3090, RTX_3060))
     assert [d.name for d in reading.devices] == [RTX_3090.name, RTX_3060.name]
     assert [round((d.memory.value or 0) / GIB) for d in reading.devices] == [24, 12]
@@ -240,3 +241,37 @@ def test_a_recognised_card_knows_its_arithmetic_and_its_kind() -> None:
     (unknown,) = nvidia.read(FakeNvml(Gpu("NVIDIA GeForce RTX 9999", 24576))).devices
     assert unknown.flops.value is None
     assert unknown.flops.note
+
+
+@pytest.mark.parametrize(
+    ("id", "clock", "bits"),
+    [  # clock and width as drivers and nvbench print them
+        ("nvidia-geforce-rtx-3090", 9751, 384),
+        ("nvidia-geforce-rtx-3060-12-gb", 7501, 192),
+        ("nvidia-geforce-rtx-4090", 10501, 384),
+        ("nvidia-geforce-rtx-5090", 14001, 512),
+        ("nvidia-geforce-rtx-5060-ti-16-gb", 14001, 128),
+        ("nvidia-geforce-gtx-1080-ti", 5505, 352),
+        ("nvidia-geforce-gtx-1650", 4001, 128),
+        ("nvidia-geforce-gtx-1650-gddr6", 6001, 128),
+        ("nvidia-tesla-t4", 5001, 256),
+        ("nvidia-tesla-v100-sxm2-32-gb", 877, 4096),
+        ("nvidia-a100-pcie-80-gb", 1512, 5120),
+        ("nvidia-a100-sxm4-80-gb", 1593, 5120),
+        ("nvidia-h100-sxm5-80-gb", 2619, 5120),
+        ("nvidia-rtx-a2000-12-gb", 6001, 192),
+    ],
+)
+def test_clock_times_bus_agrees_with_the_catalogue_within_one_per_cent(
+    id: str, clock: int, bits: int
+) -> None:
+    row = catalogue.row(id)
+    assert nvidia.peak_bandwidth(clock, bits) == pytest.approx(row.bandwidth, rel=0.01)
+
+
+def test_u01_gddr5_and_gddr6_under_one_name_are_told_apart_by_the_clock() -> None:
+    for clock, bandwidth in ((4001, 128e9), (6001, 192e9)):
+        card = Gpu("NVIDIA GeForce GTX 1650", 4096, 0, 0, clock, 128)
+        (device,) = nvidia.read(FakeNvml(card)).devices
+        assert device.bandwidth.value == pytest.approx(bandwidth, rel=0.001)
+        assert device.catalogue_id

@@ -36,7 +36,7 @@ def test_this_computer_comes_back_as_it_was() -> None:
     assert machine_of(as_dict(machine)) == machine
 
 
-def test_a_report_says_nothing_of_its_owner() -> None:
+def test_u24_a_report_says_nothing_of_its_owner() -> None:
     text = own.report(detect()).lower()
     private = (getpass.getuser(), socket.gethostname(), str(Path.home()), "serial", "uuid")
     for word in private:
