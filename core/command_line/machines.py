@@ -162,8 +162,11 @@ def show_machine(measure: bool) -> tuple[str, Values]:
     words = []
     if measure:
         measurement = measure_bandwidth()
-        rates = facts.remembered(rates, machine, facts.RAM, measurement.bandwidth)
-        words = _kept(rates)
+        kept, rates = rates, facts.remembered(rates, machine, facts.RAM, measurement.bandwidth)
+        if rates != kept:
+            words = _kept(rates)
+        elif measurement.bandwidth.known and measurement.bandwidth.note:
+            words = [facts.KEPT]
         values["measurement"] = measurement_as_dict(measurement)
         words += ["memory read by the processor:", *_indented(explain(measurement.bandwidth))]
         words += [f"  in doubt: {reason}" for reason in measurement.reasons]

@@ -283,7 +283,7 @@ class _Busy:
 def _figure(
     runs: tuple[float, ...], count: int, size: int, reasons: tuple[str, ...]
 ) -> Number[float]:
-    note = "Best run; copying or writing is slower."
+    note = ""  # nothing speaks against it
     if reasons:
         note = f"Doubtful, measure again when the computer is idle. {' '.join(reasons)}"
     return Number(

@@ -20,6 +20,7 @@ from core.units import LARGEST
 
 VERSION = 1
 RAM = "RAM"  # what the host's memory is called here, whatever the processor is called
+KEPT = "The earlier figure, which nothing speaks against, stays."
 _LONGEST = 500
 _MOST = 100  # rates in one file
 
@@ -82,11 +83,12 @@ def remembered(
 ) -> tuple[MeasuredRate, ...]:
     """The rates with a new one for ``device`` (``RAM``, or a GPU's name) of this computer.
 
-    A rate of RAM is chosen at once, one of a GPU as its forerunner was.
+    A rate of RAM is chosen at once, one of a GPU as its forerunner was. A doubtful rate does not
+    replace one that nothing speaks against: the rates then come back as they were.
     """
-    if measured.value is None:
-        return rates
     before = rate_of(rates, machine, device)
+    if measured.value is None or (measured.note and before is not None and not before.note):
+        return rates
     made = MeasuredRate(
         device=device,
         value=measured.value,

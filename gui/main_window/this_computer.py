@@ -57,11 +57,15 @@ class ThisComputer(QObject):
     def _timed(self, measurement: BandwidthMeasurement) -> None:
         found = measurement.bandwidth
         words = f"Memory bandwidth: {format_value(found.value, found.unit)}. {found.note}"
+        before = facts.load(self._path)
+        rates = before
+        if self._detected is not None:
+            rates = facts.remembered(before, self._detected, facts.RAM, found)
+        if rates != before:
+            self._keep(rates)
+        elif found.value is not None and found.note and before:
+            words = f"{words} {facts.KEPT}"
         self.said.emit(words.strip())
-        machine = self._detected
-        if found.value is None or machine is None:
-            return
-        self._keep(facts.remembered(facts.load(self._path), machine, facts.RAM, found))
 
     def _keep(self, rates: tuple[facts.MeasuredRate, ...]) -> None:
         try:

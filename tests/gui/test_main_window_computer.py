@@ -160,6 +160,23 @@ def test_a_measurement_that_found_nothing_changes_nothing_and_says_why(
     assert "too little free memory" in said[-1]
 
 
+def test_a_doubtful_measurement_leaves_an_earlier_good_one_and_says_so(
+    qtbot: QtBot,
+    document: Document,
+    path: Path,
+    found: list[Machine],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(computer, "measuring", lambda handle: measurement(7e9, "Others ran."))
+    this = make(document, path, RAM)
+    said: list[str] = []
+    this.said.connect(said.append)
+    detect(qtbot, this)
+    measure(qtbot, this)
+    assert bandwidth(document).value == 41.5e9
+    assert said[-1].endswith("The earlier figure, which nothing speaks against, stays.")
+
+
 def test_asking_twice_measures_once(
     qtbot: QtBot,
     document: Document,

@@ -42,6 +42,7 @@ def test_a_short_run_gives_a_figure_with_its_conditions() -> None:
     assert 0 <= measured.busy_during <= 1
     assert not measured.stopped
     assert measured.reliable == (not measured.reasons)
+    assert measured.reliable == (not measured.bandwidth.note)
     assert json.dumps(measurement_as_dict(measured))
 
 

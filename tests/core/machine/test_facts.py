@@ -81,3 +81,13 @@ def test_a_file_that_cannot_be_understood_is_no_facts(tmp_path: Path, content: s
     path = tmp_path / "facts.json"
     path.write_text(content)
     assert facts.load(path) == ()
+
+
+def test_a_doubtful_rate_replaces_a_doubtful_one_and_none_that_stands() -> None:
+    good = facts.remembered((), PC, facts.RAM, rate(43e9))
+    assert facts.remembered(good, PC, facts.RAM, rate(7e9, "Others ran.")) == good
+    doubtful = facts.remembered((), PC, facts.RAM, rate(7e9, "Others ran."))
+    (again,) = facts.remembered(doubtful, PC, facts.RAM, rate(9e9, "Others ran."))
+    assert again.value == 9e9
+    (better,) = facts.remembered(doubtful, PC, facts.RAM, rate(43e9))
+    assert (better.value, better.note) == (43e9, "")
