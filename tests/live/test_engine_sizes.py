@@ -97,17 +97,22 @@ def test_what_the_engine_allocates_is_what_the_plan_says(
     assert parts(dry, Agreement.EQUAL) == wanted, summary(dry)
 
 
+# Work buffers of two heads whose dimensions are as small as no model's are off by a few rows, and
+# one architecture's graph is not known.
+NOT_TO_THE_BYTE = {"glm5-next-moe", "minimax-01-moe", "plamo2-dense"}
+
+
 @pytest.mark.parametrize("name", sorted(heads()))
-def test_cache_state_and_weights_of_every_architecture_are_the_engine_s(
-    tmp_path: Path, name: str
-) -> None:
+def test_every_part_of_every_architecture_is_the_engine_s(tmp_path: Path, name: str) -> None:
     path = heads()[name].write(tmp_path / f"{name}.gguf")
     plan = resolve(model_from(open_file(path)), HOST, Choice(context=2048, slots=2))
     options = {"n_ctx": 2048, "n_parallel": 2, "fit_params": False}
     check = compare(plan, read(engine_log(path, **options)))
     assert check.mismatches == ()
-    exact = {row.part: row for row in check.rows if row.part != "compute"}
-    assert {"weights", "output"} <= set(exact)
+    exact = {row.part: row for row in check.rows}
+    assert {"weights", "output", "compute"} <= set(exact)
+    if name in NOT_TO_THE_BYTE:
+        exact.pop("compute")
     off = [part for part, row in exact.items() if row.agreement is Agreement.DIFFERS]
     assert off == [], summary(check)
 

@@ -31,9 +31,7 @@ def names(text: str) -> frozenset[str]:
 
 
 # Positions enter otherwise than by a rotation of Q and K.
-_NO_ROPE = names(
-    "gpt2 starcoder bloom mpt refact jais jamba nemotron_h nemotron_h_moe plamo2 kimi-linear"
-)
+_NO_ROPE = names("gpt2 starcoder bloom mpt refact jais jamba nemotron_h nemotron_h_moe kimi-linear")
 # Every so many layers has none, and only layers with a window have one.
 _ROPE_STEP = {"smollm3": 4, "llama4": 4, "afmoe": 4}
 _ROPE_IN_WINDOW = names("cohere2 cohere2moe exaone-moe maple muse-glimmer dots3note")

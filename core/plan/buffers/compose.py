@@ -26,8 +26,7 @@ _MULTI_ROPE = names(
 _SCALED_TOKENS = names("gemma3 gemma3n gemma4 gemma-embedding")
 # Every row goes through the last layer; the output norm's are chosen from.
 _LATE_CUT = names(
-    "bailingmoe3 cohere2moe gemma4 hy_v3 nemotron_h nemotron_h_moe gpt-oss qwen35 qwen35moe "
-    "qwen3next step35"
+    "bailingmoe3 gemma4 hy_v3 nemotron_h nemotron_h_moe gpt-oss qwen35 qwen35moe qwen3next step35"
 )
 # Graphs that end with embeddings instead of logits.
 _ENCODERS = names(
