@@ -13,6 +13,7 @@ BENCHMARKS = (
     "slider",
     "detect",
     "startup",
+    "arrival",
 )
 
 

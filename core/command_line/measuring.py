@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import platform
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,27 +16,35 @@ from uuid import uuid4
 from core.command_line.machines import machine_of
 from core.command_line.measure_options import Options
 from core.command_line.output import complain, say
+from core.command_line.progress_line import ProgressLine
 from core.command_line.requests import BadRequestError, Request
 from core.gguf import display
 from core.machine import as_dict
 from core.measure.clocks import utc_now
 from core.measure.diagnosis import Finding, diagnose
-from core.measure.discovery import Found, State, discover, find, match_file
-from core.measure.events import CellDone, Event, ProblemFound, Progress
+from core.measure.discovery import (
+    Found,
+    NotLoadedError,
+    State,
+    can_load,
+    discover,
+    find,
+    load_into_ollama,
+    match_file,
+    wait_until_loaded,
+)
 from core.measure.export import Ceiling, as_json, no_run, text
 from core.measure.history.snapshot import PlanSnapshot, snapshot
 from core.measure.job import Job
 from core.measure.keys import Keys
-from core.measure.metrics import best_decode
 from core.measure.planned import plan_for
-from core.measure.run import Run, RunPlan, RunStatus, Target
+from core.measure.run import Run, RunPlan, RunStatus, ServerKind, Target
 from core.measure.session import Session
 from core.measure.vocabulary import words_of
 from core.measure.wire.connect import is_this_computer
 from core.measure.wire.http import address_of
 from core.model.model import Model
 from core.problems import Problem, Severity, as_values
-from core.units import format_rate, format_seconds, format_share, format_tokens
 
 _DEEPEST = 32_768  # that is measured where nobody names depths
 
@@ -122,7 +129,7 @@ def _target(options: Options, keys: Keys) -> Target:
             found = find(options.url, keys.key_for(url))
         except ValueError as error:
             raise BadRequestError(str(error)) from None
-        return _loaded(found, options)
+        return _loaded(found, options, keys.key_for(url))
     servers = [f for f in discover(keys.key_for) if not f.driver]
     usable = [f for f in servers if f.state in (State.READY, State.SLEEPING, State.LOADING)]
     if options.name:
@@ -139,11 +146,15 @@ def _target(options: Options, keys: Keys) -> Target:
                 advice="Start one, or name its address.",
             )
         )
-    return _loaded((usable or servers)[0], options)
+    chosen = (usable or servers)[0]
+    return _loaded(chosen, options, keys.key_for(chosen.url))
 
 
-def _loaded(found: Found, options: Options) -> Target:
-    """The model that a server has loaded, or the one that was named."""
+def _loaded(found: Found, options: Options, key: str) -> Target:
+    """The model that a server has loaded, or the one that was named.
+
+    Raises _NoServerError, BadRequestError.
+    """
     if found.driver:
         raise _NoServerError(
             Problem(
@@ -153,28 +164,35 @@ def _loaded(found: Found, options: Options) -> Target:
             ),
             found.url,
         )
-    named = [t for t in found.targets if not options.name or t.model == options.name]
+    try:
+        if found.state is State.LOADING:
+            complain("The server loads its model.")
+            found = wait_until_loaded(lambda: find(found.url, key))
+        if can_load(found, options.name):
+            complain(f"Ollama loads {display(options.name)}.")
+            found = load_into_ollama(found.url, options.name, key)
+    except NotLoadedError as error:
+        raise _NoServerError(error.problem, found.url) from None
+    named = [t for t in found.targets if options.name in ("", t.model)]
     if len(named) > 1:
         names = ", ".join(display(t.model) for t in named)
         raise BadRequestError(f"the server has several models; name one with --name: {names}")
     if named:
         return named[0]
-    if found.kind is not None and found.state is State.LOADING:
-        return Target(found.kind, found.url)
-    if found.kind is not None and options.name in (*found.available, "") and options.name:
-        return Target(found.kind, found.url, model=options.name)
-    if found.kind is not None and found.targets and options.name:
+    if found.targets and found.kind is ServerKind.LLAMA_SERVER and not found.available:
         # A server with one model takes any name; the answer tells who gave it.
         return replace(found.targets[0], model=options.name)
-    problem = found.problem
-    if problem is None:
-        names = ", ".join(display(name) for name in found.available[:10])
-        problem = Problem(
-            "no_model",
-            "The server has no model loaded.",
-            advice=f"Name one with --name: {names}." if names else "Load one first.",
-        )
-    raise _NoServerError(problem, found.url)
+    if found.kind is not None and options.name and options.name in found.available:
+        return Target(found.kind, found.url, model=options.name)
+    raise _NoServerError(found.problem or _no_model(found, options.name), found.url)
+
+
+def _no_model(found: Found, name: str) -> Problem:
+    known = [t.model for t in found.targets] + list(found.available)
+    names = ", ".join(display(each) for each in dict.fromkeys(known[:10]))
+    message = f"The server has no model {display(name)}." if name else "No model is loaded."
+    advice = f"Name one with --name: {names}." if names else "Load one first."
+    return Problem("no_model", message, advice=advice)
 
 
 def _model(options: Options, target: Target) -> tuple[Model | None, tuple[Problem, ...]]:
@@ -245,7 +263,7 @@ class _Known:
 def _carry_out(job: Job) -> Run:
     """Run it in its own process, and tell on standard error how far it is."""
     with Session(job) as session, _stopping(session):
-        progress = _ProgressLine()
+        progress = ProgressLine()
         for event in session.events():
             progress.take(event)
         progress.clear()
@@ -266,57 +284,6 @@ def _stopping(session: Session) -> Iterator[None]:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
-
-
-class _ProgressLine:
-    """One line that is written over on a terminal; elsewhere one line for each cell."""
-
-    def __init__(self) -> None:
-        self._stream = sys.stderr
-        self._live = self._stream is not None and self._stream.isatty()
-        self._shown = 0
-        self._told_duration = False
-
-    def take(self, event: Event) -> None:
-        match event:
-            case Progress():
-                self._progress(event)
-            case CellDone(cell=cell):
-                rate = best_decode(cell)
-                words = format_rate(rate.median) if rate else "not measured"
-                many = f", {cell.concurrency} at once" if cell.concurrency > 1 else ""
-                self._line(f"depth {format_tokens(cell.depth)}{many}: {words}")
-            case ProblemFound(problem=problem):
-                self._line(f"{problem.message} {problem.advice}".rstrip())
-
-    def clear(self) -> None:
-        if self._shown:
-            self._stream.write("\r" + " " * self._shown + "\r")
-            self._stream.flush()
-            self._shown = 0
-
-    def _progress(self, now: Progress) -> None:
-        if now.left_seconds is not None and not self._told_duration:
-            self._told_duration = True
-            self._line(f"It takes about {format_seconds(max(1.0, now.left_seconds))}.")
-        if not self._live:
-            return
-        words = [format_share(now.done), now.phase.replace("_", " ")]
-        words.append(f"at {format_tokens(now.depth)} tokens")
-        if now.prompt_done and not now.tokens:
-            words.append(f"{format_tokens(now.prompt_done)} read")
-        if now.tok_s is not None:
-            words.append(format_rate(now.tok_s))
-        if now.left_seconds is not None:
-            words.append(f"{format_seconds(max(1.0, now.left_seconds))} left")
-        line = ", ".join(words)
-        self._stream.write("\r" + line.ljust(self._shown))
-        self._stream.flush()
-        self._shown = len(line)
-
-    def _line(self, words: str) -> None:
-        self.clear()
-        complain(words)
 
 
 def _refuse(problem: Problem, url: str | None, as_json_: bool) -> int:

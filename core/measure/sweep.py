@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter_ns
-from typing import NoReturn
+from typing import Any
 from uuid import uuid4
 
-from core.measure import metrics
 from core.measure.checks import PASSING, checked, oddities
 from core.measure.client import Client, ClientError
 from core.measure.clocks import asleep_seconds, utc_now
@@ -18,33 +17,27 @@ from core.measure.events import (
     Ended,
     Event,
     ProblemFound,
-    Progress,
     SampleDone,
     Started,
 )
 from core.measure.exchange import Exchange, exchange_all
+from core.measure.pace import Pace
 from core.measure.prompts import Prompt
-from core.measure.recorder import refusal
 from core.measure.run import Cell, Run, RunStatus, Sample, SampleKind, ServerKind
+from core.measure.waiting import RunError, Waiting
 from core.measure.wire.ask import NoAnswerError
 from core.measure.work import (
     COLD_TOKENS,
     PROBE_PROMPT,
     PROBE_TOKENS,
     Rates,
-    Step,
     cells_of,
-    expected_seconds,
-    steps,
 )
 from core.problems import Problem, Severity
 from core.units import format_tokens
 
 MARGIN = 16  # tokens of a context that are left free
 TRIES = 3  # of a round of requests, before its cell is given up
-LOAD_SECONDS = 900.0  # how long a server may take to load its model
-IDLE_SECONDS = 60.0  # how long another one's request is waited for
-GONE_SECONDS = 3.0  # how long a server that is gone may take to come back
 SLOWEST_PREFILL = 10.0  # tokens per second: patience with a silent server grows with the prompt
 
 Say = Callable[[Event], None]
@@ -52,13 +45,6 @@ Say = Callable[[Event], None]
 
 class _CellError(Exception):
     """This cell cannot be finished; the others may."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-
-
-class _RunError(Exception):
-    """Nothing more can be measured."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -93,22 +79,21 @@ class Sweep:
         self._clock = clock
         self._zero = clock() if zero_ns is None else zero_ns
         self._asleep = asleep
-        self._remaining = list(steps(run.plan, self._skip))
-        self._rates = rates or Rates()
-        self._whole = expected_seconds(self._remaining, self._rates)
+        self._pace = Pace(run.plan, self._skip, rates or Rates())
+        self._waiting = Waiting(client, control, lambda: self._progress("waiting"))
         self._cell = Cell(0)
         self._phase = "waiting"
         self._other_model_said = False
 
     def measure(self) -> RunStatus:
         """Every cell that is left, in order. Says `Started` first and `Ended` last."""
-        self._say(Started(self._run, self._whole))
+        self._say(Started(self._run, self._pace.seconds_left()))
         problems: tuple[Problem, ...] = ()
         try:
             status = self._measure()
         except StoppedError:
             status = RunStatus.STOPPED
-        except _RunError as error:
+        except RunError as error:
             status, problems = RunStatus.FAILED, (error.problem,)
         except ClientError as error:
             status, problems = RunStatus.FAILED, (error.problem,)
@@ -118,7 +103,7 @@ class Sweep:
         return status
 
     def _measure(self) -> RunStatus:
-        self._wait_until_ready()
+        self._waiting.until_ready()
         cells = self._possible()
         if cells:
             self._client.prepare(uuid4().hex)  # no run may find another one's prompts in a cache
@@ -130,7 +115,7 @@ class Sweep:
                 finished += 1
             except _CellError as error:
                 self._give_up(replace(self._cell, problems=(error.problem,)))
-            self._drop_steps(depth, level)
+            self._pace.cell_done(depth, level)
         return RunStatus.DONE if finished else RunStatus.FAILED
 
     def _possible(self) -> list[tuple[int, int]]:
@@ -158,14 +143,11 @@ class Sweep:
                 found.append((depth, level))
             else:
                 self._give_up(Cell(depth, level, problems=(problem,)))
-                self._drop_steps(depth, level)
+                self._pace.cell_done(depth, level)
         return found
 
     def _give_up(self, cell: Cell) -> None:
         self._say(CellDone(cell))
-
-    def _drop_steps(self, depth: int, level: int) -> None:
-        self._remaining = [s for s in self._remaining if (s.depth, s.concurrency) != (depth, level)]
 
     # One cell -----------------------------------------------------------------------------------
 
@@ -180,7 +162,7 @@ class Sweep:
             fault = _fault(samples)
             if fault is None:
                 failures = 0
-                self._forget_step(kind)
+                self._pace.step_done(depth, level, kind)
                 if kind is SampleKind.RUN:
                     done += 1
                 else:
@@ -225,7 +207,7 @@ class Sweep:
                 ):
                     corrections += 1
                     continue
-                self._forget_step(kind)
+                self._pace.step_done(depth, level, kind)
                 break
         return prompts
 
@@ -235,11 +217,11 @@ class Sweep:
             case "stopped":
                 raise StoppedError
             case "needs_key" | "not_there":
-                raise _RunError(fault)
+                raise RunError(fault)
             case "server_gone" | "cut_off":
-                self._wait_until_back(fault)
+                self._waiting.until_back(fault)
             case "loading":
-                self._wait_until_ready()
+                self._waiting.until_ready()
             case "early_end":
                 pass
             case code if code not in PASSING:
@@ -255,7 +237,7 @@ class Sweep:
         """One request for each prompt, at the same time."""
         samples = self._exchange(kind, prompts, tokens, round)
         for sample in samples:
-            self._learn(sample)
+            self._pace.learn(sample)
             self._cell = replace(self._cell, samples=(*self._cell.samples, sample))
             self._say(SampleDone(self._cell.depth, self._cell.concurrency, sample))
         return samples
@@ -266,7 +248,7 @@ class Sweep:
         if self._control.paused:
             self._progress("paused")
         self._control.wait_while_paused()
-        busy = self._wait_until_idle()
+        busy = self._waiting.until_idle()
         self._phase = kind.value
         cold = kind is SampleKind.COLD
         salt = f"{self._run.id}/{self._cell.depth}/{self._cell.concurrency}"
@@ -274,12 +256,13 @@ class Sweep:
             Exchange(*self._client.request(p, tokens, user=user, cold=cold, salt=salt))
             for user, p in enumerate(prompts)
         ]
-        longest = max((p.tokens for p in prompts), default=0)
+        to_read = sum(p.tokens for p in prompts)
+        slowest = (self._pace.rates.prefill or 4 * SLOWEST_PREFILL) / 4
         exchange_all(
             self._client.address,
             exchanges,
             self._control,
-            first_seconds=self._plan.stall_seconds + len(prompts) * longest / SLOWEST_PREFILL,
+            first_seconds=self._plan.stall_seconds + to_read / slowest,
             stall_seconds=self._plan.stall_seconds,
             watch=lambda now: self._watch(now, tokens),
             clock=self._clock,
@@ -321,92 +304,13 @@ class Sweep:
                 self._client.prompts.learn(prompt, sample.prompt_tokens)
             fault = _fault([sample])
             if fault is None or fault.code in ("cached", "early_end", "prompt_cut", "reloaded"):
-                self._learn(sample)
+                self._pace.learn(sample)
                 break
             try:
                 self._react(fault, failures)
             except _CellError as error:
-                raise _RunError(error.problem) from None
-        self._whole = expected_seconds(self._remaining, self._rates)
+                raise RunError(error.problem) from None
         self._progress("waiting")
-
-    def _learn(self, sample: Sample) -> None:
-        """Take its rates in for what is left."""
-        rates = self._rates
-        prefill = metrics.prefill_rate(sample)
-        # The first request of a depth reads little more than what was kept.
-        if prefill and (metrics.uncached(sample) or 0) >= PROBE_PROMPT // 4:
-            rates = replace(rates, prefill=prefill)
-        rate, depth = metrics.best_decode_rate(sample), sample.prompt_tokens
-        if rate and depth is not None and (sample.tokens or 0) >= PROBE_TOKENS // 2:
-            others = [(d, r) for d, r in rates.decode if d != depth]
-            rates = replace(rates, decode=tuple(sorted([*others, (depth, rate)])))
-        self._rates = rates
-
-    def _forget_step(self, kind: SampleKind) -> None:
-        """One planned round is behind us."""
-        key = (self._cell.depth, self._cell.concurrency, kind)
-        for number, step in enumerate(self._remaining):
-            if (step.depth, step.concurrency, step.kind) == key:
-                del self._remaining[number]
-                return
-
-    # Waiting ------------------------------------------------------------------------------------
-
-    def _wait_until_ready(self) -> None:
-        """While it loads its model. Raises _RunError where it does not come to an end."""
-        waited = 0.0
-        while True:
-            answer = self._client.state()
-            if answer.status < 300:
-                return
-            problem = refusal(answer.status, answer.body)
-            if answer.status != 503 or waited >= LOAD_SECONDS:
-                raise _RunError(problem)
-            self._progress("waiting")
-            self._control.wait(0.25)
-            waited += 0.25
-
-    def _wait_until_back(self, fault: Problem) -> None:
-        """A server that was dropped may come back, if something starts it again at once."""
-        waited = 0.0
-        while True:
-            try:
-                self._wait_until_ready()
-                return
-            except NoAnswerError:
-                if waited >= GONE_SECONDS:
-                    self._lost(fault)
-            self._progress("waiting")
-            self._control.wait(0.25)
-            waited += 0.25
-
-    def _lost(self, fault: Problem) -> NoReturn:
-        raise _RunError(
-            Problem(
-                "server_gone",
-                f"The server has ended. {fault.message}"
-                if fault.code == "cut_off"
-                else fault.message,
-                advice="What was finished is kept. See its log, start it again and resume.",
-            )
-        ) from None
-
-    def _wait_until_idle(self) -> bool:
-        """Until nobody else is served, within limits; whether somebody still is."""
-        waited = 0.0
-        while True:
-            try:
-                busy = self._client.busy()
-            except NoAnswerError:
-                return False  # the request itself will tell
-            if not busy:
-                return False
-            if waited >= IDLE_SECONDS:
-                return True
-            self._progress("waiting")
-            self._control.wait(0.05 if waited < 1 else 0.25)
-            waited += 0.05 if waited < 1 else 0.25
 
     # Progress -----------------------------------------------------------------------------------
 
@@ -421,49 +325,17 @@ class Sweep:
             and each.recorder.written > 1
             and now > begun
         ]
-        share = written / max(1, tokens * len(exchanges))
         self._progress(
             self._phase,
             tokens=written,
             prompt_done=exchanges[0].recorder.prompt_done,
             tok_s=sum(rates) if rates else None,
-            step_share=share,
+            share=written / max(1, tokens * len(exchanges)),
         )
 
-    def _progress(
-        self,
-        phase: str,
-        tokens: int = 0,
-        prompt_done: int | None = None,
-        tok_s: float | None = None,
-        step_share: float = 0.0,
-    ) -> None:
-        left = expected_seconds(self._remaining, self._rates)
-        whole = expected_seconds(steps(self._plan, self._skip), self._rates)
-        done = 0.0
-        if left is not None and whole:
-            current = self._current()
-            if current is not None:
-                left -= step_share * (expected_seconds([current], self._rates) or 0.0)
-            done = min(1.0, max(0.0, 1 - left / whole))
-        self._say(
-            Progress(
-                self._cell.depth,
-                self._cell.concurrency,
-                phase,
-                done,
-                tokens,
-                prompt_done,
-                tok_s,
-                left,
-            )
-        )
-
-    def _current(self) -> Step | None:
-        key = (self._cell.depth, self._cell.concurrency, self._phase)
-        return next(
-            (s for s in self._remaining if (s.depth, s.concurrency, s.kind.value) == key), None
-        )
+    def _progress(self, phase: str, **figures: Any) -> None:
+        cell = self._cell
+        self._say(self._pace.progress(cell.depth, cell.concurrency, phase, **figures))
 
 
 _MORE_CONTEXT_ELSEWHERE = "Measure at smaller depths, or start it with a larger context."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from random import Random
 
 import pytest
 
+from core import command_line
 from core.gguf import open_file
 from core.measure import metrics
 from core.measure.discovery import State, find, match_file
@@ -130,3 +132,17 @@ def test_a_prompt_beyond_the_context_is_turned_down_in_words(target: Target) -> 
     good, bad = run.cells
     assert good.finished
     assert [problem.code for problem in bad.problems] == ["beyond_context"]
+
+
+def test_the_command_line_prints_the_share_of_the_ceiling(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The server's own file is found by its path; a ceiling needs a bandwidth."""
+    words = ("measure", server.url, "--depths", "1024", "--tokens", "16", "--json")
+    status = command_line.main((*words, "--bandwidth", "20"), lambda files: 9)
+    assert status == 0
+    (cell,) = json.loads(capsys.readouterr().out)["cells"]
+    assert cell["depth"] == 1024
+    steps = cell["server_decode_tok_s"]["median"]
+    assert cell["share_of_ceiling"] == pytest.approx(steps / cell["ceiling_tok_s"], rel=1e-6)
+    assert 0 < cell["share_of_ceiling"] < 1

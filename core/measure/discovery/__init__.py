@@ -9,6 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from core.measure.discovery.loading import (
+    NotLoadedError,
+    can_load,
+    load_into_ollama,
+    wait_until_loaded,
+)
 from core.measure.discovery.matching import Match, context_shortfall, match_file
 from core.measure.discovery.probe import probe
 from core.measure.discovery.processes import Listener, listeners, with_process
@@ -21,11 +27,15 @@ __all__ = [
     "KNOWN_PORTS",
     "Found",
     "Match",
+    "NotLoadedError",
     "State",
+    "can_load",
     "context_shortfall",
     "discover",
     "find",
+    "load_into_ollama",
     "match_file",
+    "wait_until_loaded",
 ]
 
 # llama-server, llamafile, LocalAI and mlx_lm; Ollama; LM Studio; vLLM; SGLang; KoboldCpp; TabbyAPI;

@@ -13,7 +13,7 @@ from time import monotonic
 
 import pytest
 
-from core.measure import metrics, sweep
+from core.measure import metrics, sweep, waiting
 from core.measure.control import Control
 from core.measure.events import Event, Progress, SampleDone
 from core.measure.run import Cell, Run, RunStatus, SampleKind, ServerKind
@@ -46,8 +46,8 @@ SECOND_RUN = 12  # the second measured request of the second cell
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long for what will not come."""
-    monkeypatch.setattr(sweep, "GONE_SECONDS", 0.3)
-    monkeypatch.setattr(sweep, "IDLE_SECONDS", 0.3)
+    monkeypatch.setattr(waiting, "GONE_SECONDS", 0.3)
+    monkeypatch.setattr(waiting, "IDLE_SECONDS", 0.3)
 
 
 def token(count: int) -> bytes:

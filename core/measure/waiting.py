@@ -1,0 +1,85 @@
+"""Waiting for a server: until it has loaded, until it is back, until nobody else uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.measure.client import Client
+from core.measure.control import Control
+from core.measure.recorder import refusal
+from core.measure.wire.ask import NoAnswerError
+from core.problems import Problem
+
+LOAD_SECONDS = 900.0  # how long a server may take to load its model
+IDLE_SECONDS = 60.0  # how long another one's request is waited for
+GONE_SECONDS = 3.0  # how long a server that is gone may take to come back
+_LOOK_SECONDS = 0.25
+_SHORT_LOOK_SECONDS = 0.05  # at first: most waits are short
+
+
+class RunError(Exception):
+    """Nothing more can be measured; the one argument is a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class Waiting:
+    """Every wait ends at a cancel (StoppedError). ``tell`` is called at each look."""
+
+    def __init__(self, client: Client, control: Control, tell: Callable[[], None]) -> None:
+        self._client = client
+        self._control = control
+        self._tell = tell
+
+    def until_ready(self) -> None:
+        """While it loads its model. Raises RunError where it does not come to an end,
+        NoAnswerError where nobody answers."""
+        waited = 0.0
+        while True:
+            answer = self._client.state()
+            if answer.status < 300:
+                return
+            if answer.status != 503 or waited >= LOAD_SECONDS:
+                raise RunError(refusal(answer.status, answer.body))
+            waited += self._pause(_LOOK_SECONDS)
+
+    def until_back(self, fault: Problem) -> None:
+        """A server that broke off may come back, if something starts it again at once. Raises
+        RunError where it does not."""
+        waited = 0.0
+        while True:
+            try:
+                self.until_ready()
+                return
+            except NoAnswerError:
+                if waited >= GONE_SECONDS:
+                    raise RunError(_lost(fault)) from None
+            waited += self._pause(_LOOK_SECONDS)
+
+    def until_idle(self) -> bool:
+        """Until nobody else is served, within limits; whether somebody still is."""
+        waited = 0.0
+        while True:
+            try:
+                busy = self._client.busy()
+            except NoAnswerError:
+                return False  # the request itself will tell
+            if not busy or waited >= IDLE_SECONDS:
+                return bool(busy)
+            waited += self._pause(_SHORT_LOOK_SECONDS if waited < 1 else _LOOK_SECONDS)
+
+    def _pause(self, seconds: float) -> float:
+        self._tell()
+        self._control.wait(seconds)
+        return seconds
+
+
+def _lost(fault: Problem) -> Problem:
+    ended = "The server has ended. " if fault.code == "cut_off" else ""
+    return Problem(
+        "server_gone",
+        f"{ended}{fault.message}",
+        advice="What was finished is kept. See its log, start it again and resume.",
+    )

@@ -1,0 +1,305 @@
+"""`weighbridge measure`: one object at the end, whatever happens, and the exit status that fits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, NamedTuple
+
+import pytest
+
+from core import command_line
+from core.command_line import measuring
+from core.command_line.measure_options import Options
+from core.measure.discovery import Found, State
+from core.measure.keys import VARIABLE
+from core.measure.run import ServerKind, Target
+from tests.support.played_servers import Played, playing
+from tests.support.replay import Act, Asked, Pause, Replay, always, answer
+
+ROOT = Path(__file__).resolve().parents[3]
+QUICK = ("--runs", "6", "--tokens", "8")
+
+
+class Answer(NamedTuple):
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Answer]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.delenv(VARIABLE, raising=False)
+
+    def answer_of(*arguments: str) -> Answer:
+        status = command_line.main(
+            ("measure", *arguments), lambda files: pytest.fail(f"a window for {files}")
+        )
+        captured = capsys.readouterr()
+        return Answer(status, captured.out, captured.err)
+
+    return answer_of
+
+
+def as_llama(server: Replay, played: Played) -> None:
+    """What discovery asks of a llama-server."""
+    props = {
+        "build_info": "b1",
+        "total_slots": 1,
+        "model_alias": played.model,
+        "default_generation_settings": {"n_ctx": played.context},
+    }
+    server.scripts |= {
+        "/": always("<html>", 200, "llama.cpp"),
+        "/props": always(props),
+        "/v1/models": always({"data": [{"id": played.model, "meta": {"n_ctx": 1}}]}),
+    }
+
+
+SUMMARY = {"median", "low", "high", "p5"}
+TIMES = {"median", "low", "high", "p95"}
+
+
+def test_a_run_is_one_object_with_every_field_of_the_interface(run: Run) -> None:
+    played = Played()
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        told = run(server.url, "--depths", "0,64,256", *QUICK, "--json")
+    assert told.status == 0
+    assert told.out.count("\n") == 1
+    values = told.json
+    assert set(values) == {
+        *("schema", "server", "started", "status", "cells", "diagnosis", "problems"),
+    }
+    assert (values["schema"], values["status"]) == (1, "done")
+    assert values["server"] == {
+        "kind": "llama-server",
+        "url": server.url,
+        "model": "m",
+        "context": 4096,
+    }
+    assert values["started"].endswith("Z")
+    assert [cell["depth"] for cell in values["cells"]] == [1, 64, 256]
+    for cell in values["cells"]:
+        assert set(cell) == {
+            *("depth", "runs", "tokens", "decode_tok_s", "server_decode_tok_s", "tpot_ms"),
+            *("prefill_tok_s", "ttft_ms", "ceiling_tok_s", "share_of_ceiling", "problems"),
+        }
+        assert (cell["runs"], cell["tokens"]) == (6, 8)
+        assert set(cell["decode_tok_s"]) == SUMMARY
+        assert cell["decode_tok_s"]["low"] <= cell["decode_tok_s"]["median"]
+        assert cell["decode_tok_s"]["p5"] is None  # six runs do not allow it
+        assert set(cell["tpot_ms"]) == TIMES
+        assert cell["server_decode_tok_s"]["median"] == pytest.approx(1000)
+        assert cell["ceiling_tok_s"] is None
+        assert cell["share_of_ceiling"] is None
+    assert values["cells"][2]["prefill_tok_s"]["median"] == pytest.approx(2000)
+    assert values["cells"][2]["ttft_ms"]["p95"] is None
+    for finding in values["diagnosis"]:
+        assert set(finding) == {"code", "message", "evidence"}
+
+
+def test_without_json_it_is_a_table_and_progress_goes_to_standard_error(run: Run) -> None:
+    played = Played()
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        told = run(server.url, "--depths", "64", *QUICK)
+    assert told.status == 0
+    lines = told.out.splitlines()
+    assert lines[0] == f"m on llama-server at {server.url}"
+    assert lines[1].split()[:2] == ["depth", "tok/s"]
+    assert lines[2].split()[0] == "64"
+    assert "It takes about" in told.err
+    assert "depth 64: " in told.err
+
+
+def test_numbers_of_requests_at_the_same_time_are_cells_of_their_own(run: Run) -> None:
+    played = Played()
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        props = {"build_info": "b1", "total_slots": 2, "model_alias": "m"}
+        server.scripts["/props"] = always(props | {"default_generation_settings": {"n_ctx": 4096}})
+        told = run(server.url, "--depths", "64", "--concurrency", "1,2", *QUICK, "--json")
+        words = run(server.url, "--depths", "64", "--concurrency", "1,2", *QUICK)
+    one, two = told.json["cells"]
+    assert (one["concurrency"], two["concurrency"], two["runs"]) == (1, 2, 12)
+    assert two["total_tok_s"]["median"] > 0
+    assert "together" in words.out
+
+
+def test_a_depth_beyond_the_context_is_a_cell_with_its_reason(run: Run) -> None:
+    played = Played()
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        told = run(server.url, "--depths", "64,9000", *QUICK, "--json")
+    assert told.status == 0
+    deep = told.json["cells"][1]
+    assert (deep["depth"], deep["runs"], deep["decode_tok_s"]) == (9000, 0, None)
+    assert deep["problems"][0]["code"] == "beyond_context"
+
+
+def test_a_run_that_failed_is_status_1_and_still_an_object(run: Run) -> None:
+    played = Played()
+    wrong = {"error": {"message": "Invalid API Key", "type": "authentication_error", "code": 401}}
+    played.faults[3] = lambda asked: [answer(wrong, 401)]
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        told = run(server.url, "--depths", "64", *QUICK, "--json")
+    assert told.status == 1
+    assert told.json["status"] == "failed"
+    assert told.json["cells"] == []
+    assert [problem["code"] for problem in told.json["problems"]] == ["needs_key"]
+    assert "wants a key" in told.err
+    assert "Traceback" not in told.err
+
+
+def test_a_server_that_is_not_there_is_status_1_and_an_object(run: Run) -> None:
+    with playing(ServerKind.LLAMA_SERVER, Played()) as (server, _):
+        url = server.url
+    told = run(url, "--json")
+    assert told.status == 1
+    assert told.json["status"] == "failed"
+    assert told.json["server"]["url"] == url
+    assert told.json["problems"][0]["code"] == "not_running"
+    assert "Nothing listens at" in told.err
+
+
+def test_the_key_comes_from_the_environment_and_is_printed_nowhere(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "sk-geheim")
+    played = Played()
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        told = run(server.url, "--depths", "64", *QUICK, "--json")
+        keys = {asked.headers.get("authorization") for asked in server.asked}
+    assert keys == {"Bearer sk-geheim"}
+    assert "geheim" not in told.out + told.err
+
+
+def test_without_an_address_the_one_server_that_runs_is_measured(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = Played()
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, target):
+        here = Found(server.url, State.READY, target.kind, (target,))
+        private = Found("http://127.0.0.1:1", State.READY, target.kind, (target,), driver="x")
+        monkeypatch.setattr(measuring, "discover", lambda keys: (here, private))
+        told = run("--depths", "64", *QUICK, "--json")
+        assert told.json["server"]["url"] == server.url
+        monkeypatch.setattr(measuring, "discover", lambda keys: (here, here))
+        several = run("--json")
+    assert told.status == 0
+    assert several.status == 2
+    assert "several servers" in several.err
+    monkeypatch.setattr(measuring, "discover", lambda keys: ())
+    none = run("--json")
+    assert (none.status, none.json["server"]) == (1, None)
+
+
+def test_ollamas_own_server_is_not_measured(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = Found("http://127.0.0.1:9", State.READY, ServerKind.LLAMA_SERVER, driver="Ollama")
+    monkeypatch.setattr(measuring, "find", lambda url, key: found)
+    told = run("http://127.0.0.1:9")
+    assert told.status == 1
+    assert "Ollama's own address" in told.err
+
+
+def test_ollama_loads_the_model_that_is_named_before_it_is_measured(run: Run) -> None:
+    played = Played(model="gemma3:270m")
+    loaded: list[str] = []
+
+    def generate(asked: Asked) -> Iterable[Act]:
+        if "prompt" not in asked.body:
+            loaded.append(asked.body["model"])
+            return [answer({"done": True})]
+        return writing(asked)
+
+    def ps(asked: Asked) -> Iterable[Act]:
+        entries = [{"model": name, "context_length": 4096} for name in loaded]
+        return [answer({"models": entries})]
+
+    with playing(ServerKind.OLLAMA, played) as (server, _):
+        writing = server.scripts["/api/generate"]
+        server.scripts |= {
+            "/": always("Ollama is running"),
+            "/api/generate": generate,
+            "/api/ps": ps,
+            "/api/tags": always({"models": [{"name": "gemma3:270m"}]}),
+        }
+        empty = run(server.url, "--json")
+        assert empty.status == 1
+        assert "gemma3:270m" in empty.json["problems"][0]["advice"]
+        told = run(server.url, "--name", "gemma3:270m", "--depths", "64", *QUICK, "--json")
+    assert loaded == ["gemma3:270m"]
+    assert told.status == 0
+    assert told.json["server"]["context"] == 4096
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_prints_what_was_finished_and_is_status_130(number: signal.Signals) -> None:
+    played = Played(faults={12: lambda asked: [Pause(30)]})
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        words = [server.url, "--depths", "64,128", *QUICK, "--json"]
+        with subprocess.Popen(
+            [sys.executable, "-m", "gui", "measure", *words],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            end = monotonic() + 30
+            while played.count < 13 and monotonic() < end:
+                sleep(0.02)
+            # As from a terminal: every process of the group hears it.
+            os.killpg(process.pid, number)
+            out, err = process.communicate(timeout=15)
+    values = json.loads(out)
+    assert process.returncode == 130
+    assert values["status"] == "stopped"
+    assert [cell["depth"] for cell in values["cells"]] == [64]
+    assert values["cells"][0]["runs"] == 6
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("context", "tokens", "depths"),
+    [
+        (8192, 64, (0, 1008 // 256 * 256, 1792, 3840, 7936)),
+        (262_144, 64, (0, 4096, 8192, 16_384, 32_768)),
+        (None, 64, (0, 256, 768, 1792, 3840)),
+        (64, 64, (0,)),
+    ],
+)
+def test_depths_that_nobody_names_go_by_the_context(
+    context: int | None, tokens: int, depths: tuple[int, ...]
+) -> None:
+    target = Target(ServerKind.LLAMA_SERVER, "u", context=context)
+    assert measuring.default_depths(target, Options(tokens=tokens)) == depths
+
+
+def test_servers_can_be_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = Target(ServerKind.OLLAMA, "http://127.0.0.1:11434", "qwen3", context=4096)
+    found = Found(target.url, State.READY, target.kind, (target,), ("qwen3",))
+    monkeypatch.setattr(measuring, "discover", lambda keys: (found,))
+    words, values = run("--list"), run("--list", "--json")
+    assert words.out == "http://127.0.0.1:11434  ollama  ready: qwen3\n"
+    assert values.json["servers"][0]["models"][0]["context"] == 4096
+    monkeypatch.setattr(measuring, "discover", lambda keys: ())
+    assert run("--list").status == 1
