@@ -167,9 +167,13 @@ class Document(QObject):
 
     def what_if(self, **changes: Any) -> Plan:
         """The plan with other fields of the choice; nothing changes. Needs an open model."""
+        return self.plan_of(self.machine, replace(self.choice, **changes))
+
+    def plan_of(self, machine: Machine, choice: Choice) -> Plan:
+        """The plan of the open model elsewhere, with another choice; nothing changes."""
         if self._model is None:
             raise ValueError("no model is open")
-        return self._resolve(self._model, self.machine, replace(self.choice, **changes))
+        return self._resolve(self._model, machine, choice)
 
     def set_model(self, model: Model | None) -> None:
         """Show another model, or none. What was chosen for the old model alone is dropped."""

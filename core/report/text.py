@@ -8,10 +8,12 @@ from pathlib import Path
 
 from core import tabular
 from core.gguf import display, excerpt
+from core.machine.machine import Machine
 from core.model.cache_size import bytes_per_token
 from core.model.labels import mix_of
-from core.plan import LargestContext, engine_words, largest_contexts, reason
-from core.plan.choice import Engine
+from core.plan import LargestContext, engine_words, largest_contexts, reason, resolve
+from core.plan.advice import Aim, find_advice, gain, ranked, starts
+from core.plan.choice import Choice, Engine
 from core.plan.engines import RULES
 from core.plan.plan import DepthPoint, DevicePlan, Plan, SpeedPlan, Verdict
 from core.problems import Problem, Severity
@@ -39,6 +41,7 @@ _WORDS = {
 }
 # Parts of a budget share one unit, in which engines log them as well.
 _UNIT = {UnitSystem.GIB: "MiB", UnitSystem.GB: "MB"}
+_ADVICE = 4  # lines
 _SMALL = 100 * 10**6  # below it, parts of a whole MiB say nothing
 
 
@@ -124,6 +127,25 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
     largest = largest_contexts(plan.model, plan.machine, plan.choice)
     if largest:
         lines.append(f"  largest context that fits: {'; '.join(_largest(n) for n in largest)}")
+    return [*lines, *_advice(plan, system)]
+
+
+def _advice(plan: Plan, system: UnitSystem) -> list[str]:
+    """What would make it fit or leave room, the best first; nothing where neither is wanted."""
+    aim = Aim.ROOM if starts(plan) else Aim.FIT
+
+    def attempt(machine: Machine, choice: Choice) -> Plan:
+        return resolve(plan.model, machine, choice)
+
+    found = [each for each in find_advice(plan, aim, attempt) if each is not None]
+    best = ranked(found, plan, aim)[:_ADVICE]
+    if not best:
+        return []
+    lead = "it would fit with" if aim is Aim.FIT else "more room with"
+    lines = [f"  {lead}"]
+    for each in best:
+        cost = f" ({each.cost})" if each.cost else ""
+        lines.append(f"    {each.words}: {gain(each, plan, aim, system)}{cost}")
     return lines
 
 

@@ -121,7 +121,7 @@ def test_a_specimen_is_opened_weighed_and_moved_to_another_machine(
 def test_the_tab_key_goes_as_one_reads(qtbot: QtBot, window: MainWindow) -> None:
     open_specimen(qtbot, window, "Qwen3.6 35B A3B")
     window.document.choose(context=262_144)  # does not fit: there are buttons
-    qtbot.waitUntil(lambda: bool(window.page.plan.fixes.buttons))
+    qtbot.waitUntil(lambda: bool(window.page.plan.advice.buttons))
     qtbot.wait(50)
     way = [focus()]
     while True:
@@ -132,7 +132,7 @@ def test_the_tab_key_goes_as_one_reads(qtbot: QtBot, window: MainWindow) -> None
         assert len(way) < 300
     assert len(way) > 60
     page = window.page
-    assert any(button in way for button in page.plan.fixes.buttons)
+    assert any(button in way for button in page.plan.advice.buttons)
     for panel in (page.overview, page.plan_area):
         inside = [widget for widget in way if panel.isAncestorOf(widget)]
         first, last = way.index(inside[0]), way.index(inside[-1])

@@ -275,7 +275,8 @@ def test_an_unknown_cache_rule_is_grey_and_says_what_is_missing(
     assert "newcomer" in panel.memory.reason.shown
     assert panel.memory.headline.total.shown == "unknown"
     assert panel.speed.at_depth.shown == "unknown"
-    assert panel.fixes.isHidden()
+    assert panel.advice.buttons == []
+    assert panel.advice.ask.isHidden()
     image = panel.grab().toImage()
     bad = QColor(LIGHT.bad)
     reds = [

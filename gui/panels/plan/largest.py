@@ -1,6 +1,6 @@
 """The largest context that fits, by cache type, as buttons: found by resolving, in turns.
 
-Where the plan does not fit, what would fit stands above it (``fixes``), the context for the chosen
+Where the plan does not fit, what would fit stands above it (``advice``), the context for the chosen
 cache types among it: then only the other types are offered here.
 """
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from core.plan.plan import Plan
 from gui.document import Document
-from gui.panels.plan.fixes import FixRow
+from gui.panels.plan.advice import AdviceList
 from gui.panels.plan.largest import LargestRow
 from gui.panels.plan.machine_picker import MachinePicker
 from gui.panels.plan.memory import MemorySection
@@ -34,7 +34,7 @@ class PlanPanel(QWidget):
         self.machine = MachinePicker(document)
         self.machine.measure_asked.connect(self.measure_asked)
         self.memory = MemorySection()
-        self.fixes = FixRow(document)
+        self.advice = AdviceList(document)
         self.largest = LargestRow(document)
         self.what_if = WhatIfSection(document)
         self.speed = SpeedSection()
@@ -48,11 +48,12 @@ class PlanPanel(QWidget):
         head = QHBoxLayout()
         head.addWidget(Text("WHAT IF", Style.HEADING))
         head.addStretch(1)
+        head.addWidget(self.advice.ask)
         head.addWidget(self.steps)
         column.addWidget(self.machine)
         column.addWidget(_rule())
         column.addWidget(self.memory)
-        column.addWidget(self.fixes)
+        column.addWidget(self.advice)
         column.addWidget(self.largest)
         column.addWidget(_rule())
         column.addLayout(head)
@@ -71,7 +72,7 @@ class PlanPanel(QWidget):
             return
         units = self._document.units
         self.memory.show_plan(plan, units)
-        self.fixes.show_plan(plan)
+        self.advice.show_plan(plan)
         self.largest.show_plan(plan)
         self.what_if.show_plan(plan)
         measurable = plan.machine is self._document.this_computer

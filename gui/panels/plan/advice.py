@@ -1,0 +1,185 @@
+"""What would make the plan fit, leave room or be faster: found by resolving, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QGridLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from core.machine.machine import Machine
+from core.plan.advice import Advice, Aim, find_advice, gain, ranked, starts
+from core.plan.choice import Choice
+from core.plan.plan import Plan, Verdict
+from core.units import UnitSystem
+from gui.document import Document
+from gui.widgets.rows import fit_rows
+from gui.widgets.text import Style, Text
+
+# So long after the last change the search runs, so that a slider is never held up by it.
+_AFTER_MS = 120
+_SHOWN = 4
+_LEADS = {
+    Aim.FIT: "It would fit with",
+    Aim.ROOM: "It is tight; more room with",
+    Aim.SPEED: "Faster with",
+}
+_NONE = {
+    Aim.FIT: "No single setting and no usual size of memory makes it fit.",
+    Aim.ROOM: "No single setting leaves more room.",
+    Aim.SPEED: "No setting makes it notably faster: another machine would have to.",
+}
+
+
+class AdviceList(QWidget):
+    """A line for every piece of advice, at most four at first, each with a button that takes it.
+
+    It comes by itself where the plan does not fit or is tight; for speed one has to ``ask``, with
+    a button that stands where the panel puts it.
+    """
+
+    def __init__(self, document: Document, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._plan: Plan | None = None
+        self._aim: Aim | None = None
+        self._search: Generator[Advice | None, None, None] | None = None
+        self._found: list[Advice] = []
+        self.advice: list[Advice] = []
+        self.rows: list[_Row] = []
+        self.ask = QToolButton()
+        self.ask.setText("Faster?")
+        self.ask.setToolTip("How could this be faster?")
+        self.ask.setAccessibleName("How could this be faster?")
+        self.ask.setCheckable(True)
+        self.ask.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.lead = Text("", Style.MUTED, wrap=True)
+        self.more = QToolButton()
+        self.more.setAutoRaise(True)
+        self.more.setCheckable(True)
+        self.more.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._find)
+        self._lines = QVBoxLayout()
+        self._lines.setSpacing(self.fontMetrics().height() // 4)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(self.fontMetrics().height() // 4)
+        column.addWidget(self.lead)
+        column.addLayout(self._lines)
+        column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        self.ask.toggled.connect(self._restart)
+        self.more.toggled.connect(self._show_rows)
+        document.units_changed.connect(self._show_rows)
+        self._clear()
+
+    @property
+    def buttons(self) -> list[QPushButton]:
+        """Those that take a piece of advice, of the lines that are shown."""
+        return [row.use for row in self.rows]
+
+    def show_plan(self, plan: Plan) -> None:
+        """Look for advice on this plan. What was offered before is withdrawn at once."""
+        if plan != self._plan:
+            self._plan = plan
+            self._restart()
+
+    def _restart(self) -> None:
+        plan = self._plan
+        if plan is None:
+            return
+        self._aim = self._aim_of(plan)
+        self.ask.setVisible(starts(plan) and plan.speed.ceiling.known)
+        if self._aim is None:
+            self._timer.stop()
+            self._clear()
+            return
+        for row in self.rows:
+            row.use.setEnabled(False)
+        self._search = find_advice(plan, self._aim, self._attempt)
+        self._found = []
+        self._timer.start(_AFTER_MS)
+
+    def _aim_of(self, plan: Plan) -> Aim | None:
+        if plan.verdict is Verdict.UNKNOWN:
+            return None
+        if not starts(plan):
+            return Aim.FIT
+        if self.ask.isChecked() and plan.speed.ceiling.known:
+            return Aim.SPEED
+        return Aim.ROOM if plan.verdict is Verdict.TIGHT else None
+
+    def _attempt(self, machine: Machine, choice: Choice) -> Plan:
+        return self._document.plan_of(machine, choice)
+
+    def _find(self) -> None:
+        """One trial a turn, until the model is closed."""
+        if self._document.plan is not self._plan:
+            return
+        for each in self._search or ():
+            if each is None:
+                self._timer.start(0)
+                return
+            self._found.append(each)
+        plan, aim = self._plan, self._aim
+        if plan is not None and aim is not None:
+            self.advice = ranked(self._found, plan, aim)
+            self.lead.set_text(_LEADS[aim] if self.advice else _NONE[aim])
+            self.lead.show()
+            self._show_rows()
+
+    def _clear(self) -> None:
+        self.advice = []
+        self.lead.hide()
+        self._show_rows()
+
+    def _show_rows(self) -> None:
+        plan, aim = self._plan, self._aim
+        hidden = max(0, len(self.advice) - _SHOWN)
+        shown = self.advice if self.more.isChecked() else self.advice[:_SHOWN]
+        fit_rows(self._lines, self.rows, len(shown), lambda: _Row(self._take))
+        if plan is not None and aim is not None:
+            for row, each in zip(self.rows, shown, strict=True):
+                row.show_advice(each, plan, aim, self._document.units)
+        self.more.setVisible(hidden > 0)
+        self.more.setText("Fewer ▴" if self.more.isChecked() else f"{hidden} more ▾")
+
+    def _take(self, advice: Advice) -> None:
+        self._document.end_step()  # a step of its own, whatever was chosen just now
+        if advice.machine is not None:
+            self._document.set_machine(advice.machine)
+        else:
+            self._document.choose(**advice.changes)
+
+
+class _Row(QWidget):
+    """One piece of advice: a button, what it is and brings, and what it costs."""
+
+    def __init__(self, take: object) -> None:
+        super().__init__()
+        assert callable(take)
+        self._advice: Advice | None = None
+        self.use = QPushButton("Use")
+        self.use.setAutoDefault(False)
+        self.text = Text("", Style.BODY, wrap=True)
+        self.cost = Text("", Style.MUTED, wrap=True)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(0)
+        grid.setColumnStretch(1, 1)
+        grid.addWidget(self.use, 0, 0, 2, 1, Qt.AlignmentFlag.AlignTop)
+        grid.addWidget(self.text, 0, 1)
+        grid.addWidget(self.cost, 1, 1)
+        self.use.clicked.connect(lambda: self._advice is not None and take(self._advice))
+
+    def show_advice(self, advice: Advice, plan: Plan, aim: Aim, units: UnitSystem) -> None:
+        """Offer this one."""
+        self._advice = advice
+        words = f"{advice.words}: {gain(advice, plan, aim, units)}"
+        self.text.set_text(words[:1].upper() + words[1:])
+        self.cost.set_text(f"Costs: {advice.cost}" if advice.cost else "")
+        self.cost.setVisible(bool(advice.cost))
+        self.use.setEnabled(True)
+        self.use.setAccessibleName(f"Use {words}")
+        self.use.setAccessibleDescription(advice.cost)
