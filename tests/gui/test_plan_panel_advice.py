@@ -114,7 +114,7 @@ def test_how_it_could_be_faster_is_told_when_somebody_asks(qtbot: QtBot) -> None
     assert panel.advice.buttons == []
     panel.advice.ask.click()
     qtbot.waitUntil(lambda: bool(panel.advice.buttons))
-    assert panel.advice.rows[0].text.text().startswith("All layers on the GPU: ceiling")
+    assert panel.advice.rows[0].text.text().startswith("All layers on the GPU: expected")
     panel.advice.buttons[0].click()
     assert made.choice.gpu_layers == "all"
     panel.advice.ask.click()

@@ -80,11 +80,6 @@ def _change(old: float, new: float) -> str:
 
 def _room(plan: Plan, system: UnitSystem) -> str:
     """ "3.50 GiB free", of the device that has least among those with layers."""
-    free = [
-        device.free.value
-        for device in plan.memory.devices
-        if device.free.value is not None
-        and device.total.value
-        and any(p.kind.value == "weights" and p.bytes.value for p in device.parts)
-    ]
+    working = [device for device in plan.memory.devices if device.works]
+    free = [device.free.value for device in working if device.free.value is not None]
     return f"{format_bytes(min(free), system)} free" if free else ""

@@ -19,7 +19,7 @@ def ranked(found: Sequence[Advice], before: Plan, aim: Aim) -> list[Advice]:
 
     Another machine is advised only where no setting does it.
     """
-    scored = [(each, _doublings(each, before)) for each in found]
+    scored = [(each, _doublings(each, before)) for each in _distinct(found)]
     if aim is Aim.SPEED:
         scored = [(each, up) for each, up in scored if up >= log2(1 + LEAST_GAIN)]
     settings = [
@@ -31,6 +31,16 @@ def ranked(found: Sequence[Advice], before: Plan, aim: Aim) -> list[Advice]:
         scored = [(each, up) for each, up in scored if each.machine is None]
     scored.sort(key=lambda pair: pair[0].penalty - pair[1])
     return [each for each, _ in scored]
+
+
+def _distinct(found: Sequence[Advice]) -> list[Advice]:
+    """Of several ways to the same settings the first."""
+    kept: list[Advice] = []
+    for each in found:
+        same = (each.plan.settings, each.machine)
+        if same not in [(other.plan.settings, other.machine) for other in kept]:
+            kept.append(each)
+    return kept
 
 
 def _doublings(advice: Advice, before: Plan) -> float:

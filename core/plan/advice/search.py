@@ -14,6 +14,7 @@ from core.plan.advice import hardware
 from core.plan.advice.advice import FITTING, Advice, Aim, paces, starts
 from core.plan.advice.rank import LEAST_GAIN, WORTH
 from core.plan.choice import Choice, FlashAttention
+from core.plan.fits import pairs_for
 from core.plan.plan import Plan, Verdict
 from core.plan.settings import layer_count
 
@@ -23,7 +24,7 @@ Search: TypeAlias = "Generator[Advice | None, None, None]"
 # A context is offered in multiples of this: what llama.cpp pads to, times four.
 CONTEXT_STEP = 1024
 _UBATCHES = (256, 128)
-_FASTER_UBATCHES = (1024, 2048)
+_FASTER_UBATCHES = (2048, 1024)
 # Formats for models that were trained in them; others lose too much to be advised.
 _TRAINED_FOR = frozenset({"TQ1_0", "TQ2_0", "Q1_0", "Q2_0", "MXFP4_MOE"})
 # Recipes worth a download for speed, the best first.
@@ -32,8 +33,14 @@ _USUAL = ("Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "IQ4_XS")
 # against 40 on an RTX 3090, for IQ3_M against the larger IQ4_XS (ggml-org/llama.cpp).
 _SLOW = ("IQ1", "IQ2", "IQ3")
 _SLOW_NOTE = "computes more than it reads: it may be slower than its ceiling says"
+_FEW_BITS = 3.5  # below them models lose much more than above
 _FILE = "another file, less accurate"
-_Q8, _Q4 = 0.25, 1.0  # what cache types cost, in doublings of speed
+# What cache types cost, and how that weighs.
+_CACHE_COSTS = {
+    "q8_0": ("hardly less accurate; memory, not speed", 0.25),
+    "fp8": ("a little less accurate; memory, not speed", 0.35),
+    "q4_0": ("less accurate over long texts; memory, not speed", 1.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +146,7 @@ def _context(q: _Question) -> Search:
 
 
 def _cache(q: _Question) -> Search:
-    for cache, cost, penalty in (
-        ("q8_0", "hardly less accurate; memory, not speed", _Q8),
-        ("q4_0", "less accurate over long texts; memory, not speed", _Q4),
-    ):
+    for cache, _ in pairs_for(q.plan.choice.engine)[1:]:
         yield None
         changes = {
             "cache_k": cache,
@@ -152,7 +156,7 @@ def _cache(q: _Question) -> Search:
         changed = q.what_if(**changes)
         smaller = (changed.memory.cache.value or 0) < (q.plan.memory.cache.value or 0)
         if smaller and q.good(changed):
-            yield Advice(f"KV cache {cache}", changes, changed, cost, penalty)
+            yield Advice(f"KV cache {cache}", changes, changed, *_CACHE_COSTS[cache])
             return
 
 
@@ -222,7 +226,8 @@ def _file(q: _Question, words: str, changes: dict[str, Any], changed: Plan) -> A
     lost = q.plan.weights.bits_per_weight - changed.weights.bits_per_weight
     slow = str(changes["requantize"]).startswith(_SLOW)
     cost = f"{_FILE}; {_SLOW_NOTE}" if slow else _FILE
-    return Advice(words, changes, changed, cost, 0.5 + 0.5 * lost + slow)
+    few = max(0.0, _FEW_BITS - changed.weights.bits_per_weight)
+    return Advice(words, changes, changed, cost, 0.5 + 0.5 * lost + 2 * few + slow)
 
 
 # Where layers and experts lie.
@@ -306,7 +311,7 @@ def _room_for_layers(q: _Question) -> Search:
     halved = {"context": half, "depth": None}
     q8 = {"cache_k": "q8_0", "cache_v": "q8_0", "flash_attention": FlashAttention.AUTO}
     tries: list[tuple[str, dict[str, Any], str, float]] = [
-        ("KV cache q8_0", q8, "hardly less accurate", _Q8),
+        ("KV cache q8_0", q8, *_CACHE_COSTS["q8_0"]),
         (f"context {half:,}", halved, "half the tokens to remember", 0.5),
     ]
     for words, changes, cost, penalty in tries:
@@ -352,6 +357,7 @@ def _larger_ubatch(q: _Question) -> Search:
         if after and after * (1 + LEAST_GAIN) < before and q.good(changed):
             changes = {"ubatch": size, "batch": max(size, q.plan.settings.batch)}
             yield Advice(f"ubatch {size}", changes, changed, "larger work buffers")
+            return
 
 
 def _one(

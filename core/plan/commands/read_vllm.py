@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from core.plan.choice import Engine
-from core.plan.commands import read_llama
+from core.plan.commands import read_llama, vllm
 from core.plan.commands.found import MOST_TOKENS, Found, pairs
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
@@ -89,9 +89,9 @@ def _length(text: str, value: str, found: Found) -> None:
 
 
 def _cache(text: str, value: str, found: Found) -> None:
-    word = value.lower()
-    kind = "bf16" if word == "bfloat16" else "f16" if word in ("auto", "float16") else None
+    word = {"float16": "auto", "fp8_e4m3": "fp8"}.get(value.lower(), value.lower())
+    kind = next((kind for kind, name in vllm.TYPES.items() if name == word), None)
     if kind is None:
-        found.decline(text, "vLLM's own cache types are not planned; fp8 is a half of f16")
+        found.decline(text, f"of vLLM's cache types {', '.join(vllm.TYPES.values())} are planned")
     else:
         found.changes |= {"cache_k": kind, "cache_v": kind}

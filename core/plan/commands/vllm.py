@@ -18,7 +18,7 @@ _PLUGIN = (
     "vLLM reads GGUF files with vllm-gguf-plugin; --tokenizer with the name of the original model "
     "spares it a slow conversion."
 )
-_TYPES = {"f16": "auto", "bf16": "bfloat16"}
+TYPES = {"f16": "auto", "bf16": "bfloat16", "fp8": "fp8"}
 
 
 def write(plan: Plan, shell: Shell, path: str, *, everything: bool) -> Command:
@@ -31,10 +31,11 @@ def write(plan: Plan, shell: Shell, path: str, *, everything: bool) -> Command:
         notes.append(f"vLLM has one batch size: not {s.batch} in steps of {s.ubatch}.")
     elif everything or s.batch != min(s.requested_context * s.slots, rules.batch):
         words += ["--max-num-batched-tokens", str(s.batch)]
-    if s.cache_k != s.cache_v or s.cache_k not in _TYPES:
-        notes.append(f"vLLM has no cache of {s.cache_k} and {s.cache_v}; its own fp8 is a half.")
+    if s.cache_k != s.cache_v or s.cache_k not in TYPES:
+        known = ", ".join(TYPES.values())
+        notes.append(f"vLLM has one cache type ({known}): not {s.cache_k} and {s.cache_v}.")
     elif everything or s.cache_k != "f16":
-        words += ["--kv-cache-dtype", _TYPES[s.cache_k]]
+        words += ["--kv-cache-dtype", TYPES[s.cache_k]]
     cards = len(used_gpus(plan.machine, plan.choice.backend))
     if cards > 1:
         words += ["--pipeline-parallel-size", str(cards)]

@@ -249,9 +249,9 @@ def test_vllm(llama: Plan) -> None:
     assert reading.engine is Engine.VLLM
     assert (reading.changes["context"], reading.changes["slots"]) == (32_000, 4)
     assert read_settings("--max-model-len 32K", llama).changes["context"] == 32_768
+    assert (reading.changes["cache_k"], reading.changes["cache_v"]) == ("fp8", "fp8")
     unread = {each.text.split()[0] for each in reading.unread}
     assert unread == {
-        "--kv-cache-dtype",
         "--gpu-memory-utilization",
         "--compilation-config",
     }
