@@ -95,6 +95,7 @@ def search(words: str) -> tuple[Row, ...]:
     return tuple(sorted(found, key=lambda each: _order(each, wanted)))
 
 
+@cache
 def machine(id: str) -> Machine:
     """A machine made of a catalogue row. Raises LookupError as ``row`` does.
 

@@ -73,8 +73,10 @@ class GridModel(QAbstractTableModel):
         verdict = VERDICT_WORDS[cell.verdict]
         if cell.verdict is Verdict.DOES_NOT_FIT:
             verdict = room_words(cell.room, self._units)
-        rate = (cell.expected if cell.expected.known else cell.ceiling).value
-        speed = "" if rate is None else format_rate(rate)
+        expected, ceiling = cell.expected.value, cell.ceiling.value
+        speed = "" if ceiling is None else f"≤ {format_rate(ceiling)}"
+        if expected is not None:
+            speed = format_rate(expected)
         return verdict, f"({speed})" if speed and cell.verdict is Verdict.DOES_NOT_FIT else speed
 
     def rowCount(self, parent: QModelIndex | QPersistentModelIndex | None = None) -> int:

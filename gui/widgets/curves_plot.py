@@ -16,6 +16,7 @@ from gui.widgets.plot_ticks import depth_ticks, round_above
 
 MOST = 8  # more lines than this nobody tells apart
 _THIN = "thin where memory is not enough for so much context"
+_STRONG = 4  # pixels
 _LETTERS = 26  # of a name beside its line
 # Hue by light and dark, and the line: neighbours differ in both.
 _LINES = (
@@ -66,6 +67,8 @@ class CurvesPlot(FramedPlot):
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(name, parent)
         self._lines: tuple[Line, ...] = ()
+        self._count = 0  # of all, those that are not drawn among them
+        self._strong = ""
         self._depth: int | None = None
         self._title = "ceiling, tok/s"
 
@@ -78,12 +81,20 @@ class CurvesPlot(FramedPlot):
         self, lines: Sequence[Line], depth: int | None = None, title: str = "ceiling, tok/s"
     ) -> None:
         """Draw these; ``depth`` is marked across. Those without a rate are left out."""
-        drawn = tuple(line for line in lines if line.points)[:MOST]
-        if (drawn, depth, title) == (self._lines, self._depth, self._title):
+        known = tuple(line for line in lines if line.points)
+        drawn = known[:MOST]
+        now = (drawn, len(known), depth, title)
+        if now == (self._lines, self._count, self._depth, self._title):
             return
-        self._lines, self._depth, self._title = drawn, depth, title
+        self._lines, self._count, self._depth, self._title = now
         self.setAccessibleDescription(" ".join(map(_sentence, drawn)) or self._words)
         self.update()
+
+    def set_strong(self, name: str) -> None:
+        """Draw the line of this name thicker than the others."""
+        if name != self._strong:
+            self._strong = name
+            self.update()
 
     def axes(self) -> tuple[Axis, Axis] | None:
         """Depth, and rates from 0."""
@@ -108,16 +119,17 @@ class CurvesPlot(FramedPlot):
         return max(metrics.horizontalAdvance(_label(line, metrics)) for line in self._lines) + 6
 
     def head_height(self, metrics: QFontMetricsF, width: float) -> float:
-        """A line where one is thin."""
-        return metrics.height() if any(line.ends_early for line in self._lines) else 0.0
+        """A line of words where there is something to say."""
+        return metrics.height() if self._remark() else 0.0
 
     def draw_head(self, painter: QPainter, paper: QRectF, colors: Colors) -> None:
-        """What a thin line means."""
+        """What a thin line means, and that not all are drawn."""
         metrics = QFontMetricsF(painter.font())
-        if self.head_height(metrics, paper.width()):
+        remark = self._remark()
+        if remark:
             painter.setPen(QColor(colors.muted))
-            words = metrics.elidedText(_THIN, Qt.TextElideMode.ElideRight, paper.width() - 8)
-            painter.drawText(QPointF(4, metrics.ascent() + 2), words)
+            words = metrics.elidedText(remark, Qt.TextElideMode.ElideRight, paper.width() - 8)
+            painter.drawText(QPointF(4, paper.top() + metrics.ascent() + 2), words)
 
     def draw(self, painter: QPainter, frame: Frame, colors: Colors) -> None:
         """The lines, a mark where memory ends, and the names."""
@@ -128,6 +140,8 @@ class CurvesPlot(FramedPlot):
             painter.drawLine(top, foot)
         for number, line in enumerate(self._lines):
             pen = line_pen(number, colors)
+            if line.name == self._strong:
+                pen.setWidth(_STRONG)
             _stroke(painter, frame, line, pen, line.until if line.ends_early else None)
         for line, (number, y) in zip(self._lines, self._label_places(frame, metrics), strict=True):
             end = frame.place(*line.points[-1])
@@ -159,6 +173,12 @@ class CurvesPlot(FramedPlot):
         )
         told = [f"{format_rate(rate)}  {name}" for name, rate in known]
         return "\n".join([f"at {format_tokens(depth)} tokens", *told])
+
+    def _remark(self) -> str:
+        words = [_THIN] if any(line.ends_early for line in self._lines) else []
+        if self._count > MOST:
+            words.append(f"the first {MOST} of {self._count} are drawn")
+        return "; ".join(words)
 
     def _label_places(self, frame: Frame, metrics: QFontMetricsF) -> list[tuple[int, float]]:
         """Each line's number and the height of its name: beside its end, none over another."""

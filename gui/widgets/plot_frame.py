@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui import theme
 from gui.theme import Colors
+from gui.widgets.text import Style
 
 # Of a picture that is saved, in pixels; twice as fine as a screen.
 PICTURE = QSize(1200, 675)
@@ -127,8 +128,8 @@ class FramedPlot(QWidget):
             _draw_axes(painter, frame, metrics, colors)
             self.draw(painter, frame, colors)
 
-    def save(self, path: Path) -> None:
-        """Draw it as a file, SVG or PNG by its ending. Raises OSError."""
+    def save(self, path: Path, title: str = "") -> None:
+        """Draw it as a file, SVG or PNG by its ending, with a title above. Raises OSError."""
         buffer = QBuffer()
         buffer.open(QBuffer.OpenModeFlag.WriteOnly)
         if path.suffix.lower() == ".svg":
@@ -138,18 +139,27 @@ class FramedPlot(QWidget):
             drawing.setViewBox(QRect(0, 0, PICTURE.width(), PICTURE.height()))
             drawing.setTitle(self.accessibleName())
             drawing.setDescription(self.accessibleDescription())
-            self._paint_on(drawing)
+            self._paint_on(drawing, title)
         else:
             image = QImage(PICTURE * _FINER, QImage.Format.Format_RGB32)
             image.setDevicePixelRatio(_FINER)
-            self._paint_on(image)
+            self._paint_on(image, title)
             image.save(buffer, "PNG")  # type: ignore[call-overload]  # as Qt itself takes it
         path.write_bytes(buffer.data().data())
 
-    def _paint_on(self, device: QPaintDevice) -> None:
-        painter = QPainter(device)
+    def _paint_on(self, device: QPaintDevice, title: str) -> None:
+        painter, colors = QPainter(device), theme.colors()
+        paper = QRectF(0, 0, PICTURE.width(), PICTURE.height())
+        painter.fillRect(paper, QColor(colors.window))
+        if title:
+            painter.setFont(Style.STRONG.font())
+            metrics = QFontMetricsF(painter.font())
+            shown = metrics.elidedText(title, Qt.TextElideMode.ElideRight, paper.width() - 16)
+            painter.setPen(QColor(colors.text))
+            painter.drawText(QPointF(8, 6 + metrics.ascent()), shown)
+            paper.setTop(metrics.height() + 12)
         painter.setFont(self.font())
-        self.paint(painter, QRectF(0, 0, PICTURE.width(), PICTURE.height()), theme.colors())
+        self.paint(painter, paper, colors)
         painter.end()
 
     def sizeHint(self) -> QSize:

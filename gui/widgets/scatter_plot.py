@@ -100,7 +100,8 @@ class ScatterPlot(FramedPlot):
     def draw_head(self, painter: QPainter, paper: QRectF, colors: Colors) -> None:
         """What the shapes mean, and how many there are of each."""
         metrics = QFontMetricsF(painter.font())
-        for verdict, words, x, y in self._legend(metrics, paper.width()):
+        for verdict, words, x, below in self._legend(metrics, paper.width()):
+            y = paper.top() + below
             draw_shape(painter, QPointF(x, y), verdict, colors)
             painter.setPen(QColor(colors.muted))
             beside = x + metrics.height() * 0.6

@@ -26,8 +26,8 @@ from gui.widgets.wrap import Wrap
 
 _AFTER_MS = 30
 _HOW = (
-    "Speeds are those with the context full; in brackets where it does not fit. Click a cell, or "
-    "go to it and press Enter, to plan with it."
+    "Speeds are what to expect with the context full (≤: the ceiling, where there is no data), in "
+    "brackets where it does not fit. Click a cell, or press Enter on it, to plan with it."
 )
 
 

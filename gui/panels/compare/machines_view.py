@@ -168,6 +168,7 @@ class MachinesView(QScrollArea):
         used = row is not None and row.machine == self._document.machine
         self.use_button.setEnabled(row is not None and not used)
         self.name.set_text(display(row.machine.name) if row else "")
+        self.curves.set_strong(self.name.shown)
         self.used.setVisible(used)
         price = row.price.value if row else None
         if not self.price.hasFocus():
@@ -297,7 +298,8 @@ class MachinesView(QScrollArea):
             self.price.setModified(True)
 
     def _save_picture(self, plot: FramedPlot, name: str) -> None:
-        self._say(exports.ask_for_picture(self, plot, name))
+        title = exports.plan_title(self._document.plan)
+        self._say(exports.ask_for_picture(self, plot, name, title))
 
     def _fill_copy(self, menu: QMenu) -> None:
         exports.fill_copy(menu, self.copy)

@@ -203,6 +203,7 @@ class ModelsView(QScrollArea):
         self.use_button.setEnabled(row is not None and not (opened and own))
         self.remove_button.setEnabled(row is not None and not (opened and own))
         self.name.set_text(_title(row) if row else "")
+        self.curves.set_strong(self.name.shown)
         self.mechanism.set_text(row.mechanism if row else "")
 
     def _current(self) -> ModelRow | None:
@@ -273,7 +274,8 @@ class ModelsView(QScrollArea):
         self.add_files([Path(name) for name in names])
 
     def _save_picture(self) -> None:
-        self.said.emit(exports.ask_for_picture(self, self.curves, "models-by-depth.svg"))
+        title = exports.plan_title(self._document.plan, model=False)
+        self.said.emit(exports.ask_for_picture(self, self.curves, "models-by-depth.svg", title))
 
     def _fill_specimens(self, menu: QMenu) -> None:
         for path in resources.specimens():

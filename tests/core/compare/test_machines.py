@@ -172,10 +172,29 @@ def test_a_price_stays_with_its_row_and_speed_for_it_needs_an_expected_speed() -
     assert priced.price.value == 700.0
     assert priced.figures is row.figures
     expected = priced.figures.plan.speed.expected.mid.value
-    if expected is None:
-        assert priced.per_price.value is None and priced.per_price.note
-    else:
-        assert priced.per_price.value == pytest.approx(expected / 0.7)
+    assert expected is not None
+    assert priced.per_price.value == pytest.approx(expected / 0.7)  # for 1,000 of what 700 is of
+    text = {c.name: c.text(priced) for c in machine_columns("EUR")}["tok_s_per_1000"]
+    assert float(text) == pytest.approx(expected / 0.7, rel=0.01)
+
+
+def test_what_does_not_fit_buys_nothing() -> None:
+    (row,) = rows(QWEN, "nvidia-geforce-rtx-3060-12-gb")
+    priced = with_price(row, 250.0)
+    assert priced.per_price.value is None
+    assert "does not fit" in priced.per_price.note
+
+
+def test_the_first_token_of_a_longer_prompt_comes_later() -> None:
+    machine = ("card", machine_from("nvidia-geforce-rtx-3090"))
+    short, long = (
+        compare_machines(QWEN, [machine], Choice(), prompt=prompt)[0] for prompt in (512, 8192)
+    )
+    assert short.figures.prompt.value is not None and long.figures.prompt.value is not None
+    assert 0 < short.figures.prompt.value < long.figures.prompt.value
+    (beyond,) = compare_machines(QWEN, [machine], Choice(), prompt=20_000)
+    assert beyond.figures.prompt.value is None
+    assert "longer than the context" in beyond.figures.prompt.note
 
 
 def test_a_card_without_a_price_has_empty_cells_and_not_zeros() -> None:
