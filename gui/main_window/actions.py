@@ -66,6 +66,7 @@ class Actions(QObject):
         self.measure = self._action("Measure memory &bandwidth")
         self.use_measured = self._action("Plan with the &measured bandwidth")
         self.use_measured.setCheckable(True)
+        self.own_machines = self._action("&Own machines…")
         self.save_machine = self._action("&Save machine report…")
         self.check_engine = self._action("&Check with llama.cpp…", "Ctrl+K")
         self.shortcuts = self._action("&Keys", "F1")
@@ -164,7 +165,7 @@ class Actions(QObject):
         machine = bar.addMenu("&Machine")
         machine.addActions([self.detect, self.measure, self.use_measured])
         machine.addSeparator()
-        machine.addActions([self.save_machine, self.check_engine])
+        machine.addActions([self.own_machines, self.save_machine, self.check_engine])
         about = bar.addMenu("&Help")
         about.addActions([self.shortcuts, self.about])
 

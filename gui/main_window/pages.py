@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from gui.document import Document
 from gui.settings import StoredComparison
 
 if TYPE_CHECKING:
-    from gui.panels.compare import ComparePage
-
-if TYPE_CHECKING:
     from gui.panels.command import CommandDialog
+    from gui.panels.compare import ComparePage
+    from gui.panels.compare.own_machines import OwnMachinesDialog
 
 
 def explain(document: Document) -> QWidget:
@@ -28,6 +28,17 @@ def compare(document: Document, stored: StoredComparison) -> ComparePage:
     from gui.panels.compare import ComparePage
 
     return ComparePage(document, stored)
+
+
+def own_machines(document: Document, window: QWidget) -> OwnMachinesDialog:
+    """The machines that the user keeps."""
+    from gui.panels.compare.own_machines import OwnMachinesDialog
+
+    dialog = OwnMachinesDialog(document, window)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.compare.hide()  # nothing is compared here
+    dialog.show()
+    return dialog
 
 
 def double_click(window: QWidget) -> None:

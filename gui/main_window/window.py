@@ -228,6 +228,10 @@ class MainWindow(QMainWindow):
         self.settings = replace(self.settings, margins=dict(self.document.margins))
         self._save()
 
+    def _show_own_machines(self) -> None:
+        dialog = pages.own_machines(self.document, self)
+        dialog.changed.connect(self.page.plan.machine.show_machine)
+
     def _make_compare(self) -> QWidget:
         page = pages.compare(self.document, self.settings.comparison)
         page.stored_changed.connect(self._keep_comparison)
@@ -384,6 +388,7 @@ class MainWindow(QMainWindow):
             (a.detect, lambda: self.computer.detect(wake=True)),
             (a.measure, self.computer.measure),
             (a.use_measured, self.computer.use_measured),
+            (a.own_machines, self._show_own_machines),
             (a.save_machine, lambda: machine_report.save(self, self.document.machine, self._say)),
             (a.check_engine, self.engine_check.open),
             (a.shortcuts, lambda: about.show_keys(self, a.keys())),

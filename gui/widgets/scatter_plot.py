@@ -25,6 +25,7 @@ from gui.theme import Colors
 from gui.widgets.plot_frame import Axis, Frame, FramedPlot
 from gui.widgets.plot_ticks import decades, doublings
 
+_NAMED = 4  # of the dots that lie with another
 _REACH = 10.0  # pixels around the pointer
 _ORDER = (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT, Verdict.FITS)
 _WORDS = {
@@ -129,24 +130,38 @@ class ScatterPlot(FramedPlot):
 
     def nearest(self, place: QPointF) -> Dot | None:
         """The dot under the pointer, if there is one; of several the one that fits."""
+        return next(iter(self._close(place)), None)
+
+    def told_at(self, place: QPointF) -> str:
+        """All about the nearest dot, and the names of those that lie with it."""
+        close = self._close(place)
+        if not close:
+            return ""
+        others = [dot.told.partition("\n")[0] for dot in close[1:]]
+        if not others:
+            return close[0].told
+        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+        return f"{close[0].told}\nnear it: {', '.join(others[:_NAMED])}{more}"
+
+    def _close(self, place: QPointF) -> list[Dot]:
+        """Dots under the pointer, the nearest first; of equals those that fit."""
         frame = self._frame_now()
         if frame is None:
-            return None
+            return []
         close = []
         for dot in self._dots:
             where = frame.place(dot.across, dot.up)
             distance = hypot(where.x() - place.x(), where.y() - place.y())
             if distance <= _REACH:
                 close.append((round(distance), -_ORDER.index(dot.verdict), dot.id, dot))
-        return min(close)[3] if close else None
+        return [dot for *_, dot in sorted(close)]
 
     # What Qt asks.
 
     def event(self, event: QEvent) -> bool:
         """Say which machines lie under the pointer."""
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            dot = self.nearest(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), dot.told if dot else "", self)
+            QToolTip.showText(event.globalPos(), self.told_at(QPointF(event.pos())), self)
             return True
         return super().event(event)
 

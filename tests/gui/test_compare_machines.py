@@ -298,6 +298,9 @@ def test_the_catalogue_is_drawn_and_a_click_adds_a_machine(qtbot: QtBot, page: C
     QTest.mouseClick(view.plot, Qt.MouseButton.LeftButton, pos=where.toPoint())
     assert page.chosen.texts[-1] == found.id
     assert next(d for d in view.plot.dots if d.id == found.id).ringed
+    # The 5090 D has the same memory and bandwidth: both are named.
+    told = view.plot.told_at(where)
+    assert "GeForce RTX 5090" in told and "near it: GeForce RTX 5090" in told
     assert view.plot.nearest(QPointF(frame.inside.right() - 1, frame.inside.bottom() - 1)) is None
 
 

@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
+from core.machine import custom, own
 from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.plan.machine_picker import MachinePicker, summary
@@ -151,3 +152,17 @@ def test_a_click_selects_the_machine_so_that_typing_searches_even_right_after_a_
     assert edit(picker).text() == "5090"
     QTest.mouseClick(edit(picker), Qt.MouseButton.LeftButton)
     assert not edit(picker).hasSelectedText()  # a click into one's own words goes on in them
+
+
+def test_machines_that_the_user_keeps_are_listed_and_can_be_chosen(
+    qtbot: QtBot, document: Document
+) -> None:
+    own.save(own.added((), custom(48 * 2**30, 900e9), "Attic"))
+    picker = MachinePicker(document)
+    qtbot.addWidget(picker)
+    lines = [picker.box.itemText(n) for n in range(picker.box.count())]
+    assert lines[1] == "Attic, 48.0 GiB"
+    picker.box.activated.emit(1)
+    assert document.machine.id == "own-attic"
+    assert picker.box.currentText() == "Attic, 48.0 GiB"
+    assert [picker.box.itemText(n) for n in range(picker.box.count())] == lines

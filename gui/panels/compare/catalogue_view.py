@@ -21,7 +21,7 @@ from gui.widgets.text import Style, Text
 
 _AT_ONCE = 60  # machines in one turn of the event loop
 _AFTER_MS = 30
-_HEADING = "THE WHOLE CATALOGUE: CLICK A MACHINE TO ADD IT"
+_HEADING = "THE CATALOGUE: CLICK A MACHINE TO ADD IT (RINGED ONES ARE COMPARED)"
 _STEP = {UnitSystem.GIB: 2**30, UnitSystem.GB: 10**9}
 
 

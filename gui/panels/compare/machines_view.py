@@ -106,6 +106,7 @@ class MachinesView(QScrollArea):
     def showEvent(self, event: QShowEvent) -> None:
         """What changed while it was out of sight is shown now."""
         super().showEvent(event)
+        self._chosen.read_own()
         self._follow()
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.machine import catalogue
+from core.machine import catalogue, own
 from core.machine.machine import Machine
 from core.provenance import format_value
 from core.units import UnitSystem, format_bandwidth
@@ -72,8 +72,8 @@ class _Box(QComboBox):
 
 
 class MachinePicker(QWidget):
-    """A box that lists this computer and what was chosen before; words typed into it search the
-    catalogue. Beside it stands the bandwidth of the first device."""
+    """A box that lists this computer, what was chosen before and what the user keeps; words typed
+    into it search the catalogue. Beside it stands the bandwidth of the first device."""
 
     measure_asked = Signal()
 
@@ -81,6 +81,7 @@ class MachinePicker(QWidget):
         super().__init__(parent)
         self._document = document
         self._recent: list[Machine] = []
+        self._listed: list[Machine] = []  # the recent ones, and those that the user keeps
         self._found: dict[str, str] = {}  # the completer's lines and their catalogue ids
         self.label = QLabel("Machi&ne")
         self.box = _Box()
@@ -137,8 +138,10 @@ class MachinePicker(QWidget):
         if machine.id != "this":
             self._recent = [machine, *(m for m in self._recent if m != machine)][:_MOST_RECENT]
         units = self._document.units
+        recent = {m.id for m in self._recent}
+        self._listed = [*self._recent, *(m for m in own.load().machines if m.id not in recent)]
         lines = [summary(here or LOOKING, units)]
-        lines += [summary(m, units) for m in self._recent] + [_OWN]
+        lines += [summary(m, units) for m in self._listed] + [_OWN]
         at = 0 if machine.id == "this" else 1 + self._recent.index(machine)
         with QSignalBlocker(self.box):
             self.box.clear()
@@ -216,8 +219,8 @@ class MachinePicker(QWidget):
             here = self._document.this_computer
             if here is not None:
                 self._document.set_machine(here)
-        elif index <= len(self._recent):
-            self._document.set_machine(self._recent[index - 1])
+        elif index <= len(self._listed):
+            self._document.set_machine(self._listed[index - 1])
         elif not self.box.stepping:
             self.type_own()
         self.show_machine()
