@@ -54,7 +54,7 @@ class Settings:
 
     ``recent_files`` are absolute paths, the latest first. ``engine_folder`` is where the user keeps
     llama.cpp, empty for wherever the PATH leads. ``margins`` are the bytes that shall stay free, by
-    machine.
+    machine. ``session`` is the last planned session as ``core.plan.session.storing`` writes it.
     """
 
     units: UnitSystem = UnitSystem.GIB
@@ -66,6 +66,7 @@ class Settings:
     engine_folder: str = ""
     margins: dict[str, int] = field(default_factory=dict)
     comparison: StoredComparison = StoredComparison()
+    session: str = ""
 
     def with_recent(self, path: str) -> Settings:
         """The same settings with this file first among the recent ones."""
@@ -166,6 +167,7 @@ def _from_json(stored: dict[str, Any]) -> Settings:
         engine_folder=_text(stored.get("engine_folder")),
         margins=_margins(stored.get("margins")),
         comparison=_comparison(stored.get("comparison")),
+        session=_text(stored.get("session")),
     )
 
 

@@ -61,6 +61,7 @@ class Actions(QObject):
         self.metadata = self._action("&Metadata", "Ctrl+3")
         self.plan = self._action("&Plan", "Ctrl+4")
         self.compare = self._action("&Compare machines and models", "Ctrl+5")
+        self.session = self._action("&Session", "Ctrl+6")
         self.explain = self._action("&Explain", "Ctrl+9")
         self.detect = self._action("&Look at this computer again", "F5")
         self.measure = self._action("Measure memory &bandwidth")
@@ -88,6 +89,7 @@ class Actions(QObject):
             self.metadata,
             self.plan,
             self.compare,
+            self.session,
             self.explain,
             self.check_engine,
         )
@@ -156,7 +158,7 @@ class Actions(QObject):
         view = bar.addMenu("&View")
         view.addActions([self.overview, self.tensors, self.metadata, self.plan])
         view.addSeparator()
-        view.addActions([self.compare, self.explain])
+        view.addActions([self.compare, self.session, self.explain])
         view.addSeparator()
         view.addAction(self.filter)
         view.addSeparator()

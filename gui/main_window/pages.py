@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
@@ -39,6 +40,13 @@ def own_machines(document: Document, window: QWidget) -> OwnMachinesDialog:
     dialog.compare.hide()  # nothing is compared here
     dialog.show()
     return dialog
+
+
+def session(document: Document, stored: str, keep: Callable[[str], None]) -> QWidget:
+    """How long a whole conversation takes."""
+    from gui.panels.session import SessionPage
+
+    return SessionPage(document, stored, keep)
 
 
 def double_click(window: QWidget) -> None:

@@ -220,6 +220,10 @@ class MainWindow(QMainWindow):
         self.welcome.computer.set_measuring(measuring)
         self.commands.measure.setEnabled(not measuring)
 
+    def _keep_session(self, text: str) -> None:
+        """Written with everything else at the end: a slider changes it many times a second."""
+        self.settings = replace(self.settings, session=text)
+
     def _keep_engine_folder(self, folder: str) -> None:
         self.settings = replace(self.settings, engine_folder=folder)
         self._save()
@@ -352,6 +356,10 @@ class MainWindow(QMainWindow):
         self._drop_hint = DropHint(self)
         self.page_bar = PageBar(self.page.views)
         self.page_bar.add_page("Compare", self._make_compare)
+        self.page_bar.add_page(
+            "Session",
+            lambda: pages.session(self.document, self.settings.session, self._keep_session),
+        )
         self.page_bar.add_page("Explain", lambda: pages.explain(self.document))
         self.message = ElidedText()
         # Beside the pages; what a status bar shows by itself would hide them.
@@ -384,6 +392,7 @@ class MainWindow(QMainWindow):
             (a.metadata, lambda: self.page.show_panel(self.page.metadata)),
             (a.plan, lambda: self.page.show_panel(self.page.plan)),
             (a.compare, lambda: self.page_bar.open_named("Compare")),
+            (a.session, lambda: self.page_bar.open_named("Session")),
             (a.explain, lambda: self.page_bar.open_named("Explain")),
             (a.detect, lambda: self.computer.detect(wake=True)),
             (a.measure, self.computer.measure),

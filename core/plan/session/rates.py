@@ -9,7 +9,7 @@ from typing import Protocol
 from core.plan.plan import DepthPoint, Plan, Span
 from core.plan.session.choice import SessionChoice
 from core.plan.session.values import NO_TIME, Seconds
-from core.plan.speed import decode_seconds, load_seconds, prefill_seconds
+from core.plan.speed import decode_seconds, prefill_seconds
 
 _STEP = 512  # tokens: the ceiling bends so little that time is summed in steps
 
@@ -75,8 +75,13 @@ class PlanRates:
         return ceiling_seconds(self._plan, depth, tokens)
 
     def load(self) -> Seconds:
-        """Seconds of reading the file from disk."""
-        seconds = load_seconds(self._plan, self._choice.disk_rate)
+        """Seconds of reading a file of the planned weights from disk.
+
+        The file that is open may be a header alone, or in another recipe.
+        """
+        weights = self._plan.weights
+        size = max(weights.file_bytes or 0, weights.bytes)
+        seconds = size / max(self._choice.disk_rate, 1.0)
         return Span(seconds, seconds, seconds)
 
 

@@ -278,12 +278,9 @@ class _Simulation:
         thought = min(choice.thinking_tokens, written)
         side: Seconds = NO_TIME
         if choice.side_requests:
-            one = added(
-                (
-                    rates.prefill(0, choice.side_tokens),
-                    rates.decode(choice.side_tokens, choice.side_answer_tokens),
-                )
-            )
+            asked = min(choice.side_tokens, self._room.limit)
+            answered = min(choice.side_answer_tokens, self._room.limit - asked)
+            one = added((rates.prefill(0, asked), rates.decode(asked, answered)))
             side = added([one] * choice.side_requests)
         return Turn(
             number=number,

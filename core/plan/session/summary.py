@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from core.plan.choice import Engine
 from core.plan.engine_words import own_context
+from core.plan.engines import RULES
 from core.plan.fits import largest_contexts
 from core.plan.growth import context_per_request
 from core.plan.plan import Plan, Span, Verdict
@@ -115,6 +116,7 @@ class _Sums:
                 "thinking tokens, at the depth of the last turn",
             ),
             entry=self._entry(),
+            needed=self._needed(),
             limits=self._limits(),
             full_turn=self._course.full_turn,
             pool_turn=self._course.pool_turn,
@@ -132,6 +134,22 @@ class _Sums:
             _RULE,
             "rows of every layer and the states, for the longest conversation",
             (Input("tokens", fill, Unit.TOKENS),),
+        )
+
+    def _needed(self) -> Number[int]:
+        choice, unified = self._choice, self._plan.settings.unified_cache
+        last = choice.turns - 1
+        one = choice.system_tokens + last * (choice.new_tokens + choice.kept_tokens)
+        one += choice.new_tokens + choice.written_tokens
+        shares = choice.sessions if unified else self._plan.settings.slots
+        if RULES[Engine(self._plan.settings.engine)].per_request:
+            shares = 1
+        return Number(
+            one * shares,
+            Unit.TOKENS,
+            Source(Rank.DERIVED, "the tokens of the session"),
+            "(system prompt + all turns, without any summary) x sessions that share it",
+            (Input("one session", one, Unit.TOKENS), Input("sharing", shares)),
         )
 
     def _limits(self) -> tuple[TimeLimit, ...]:

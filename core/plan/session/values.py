@@ -135,7 +135,8 @@ class Session:
     ``total`` counts the engine's time and the pauses between turns; ``longest_wait`` is until a
     first token. ``allow`` is the time-out that a client must allow. ``reasoning`` is what the
     thinking of one turn takes, at the last turn. ``entry`` is what the conversation takes when it
-    is saved to RAM, at its largest. ``at_best`` says that durations are bounds: nobody knows what
+    is saved to RAM, at its largest; ``needed`` the context that all turns of all sessions would
+    fit into. ``at_best`` says that durations are bounds: nobody knows what
     to expect, and no program can be faster.
     """
 
@@ -152,6 +153,7 @@ class Session:
     allow: Number[float]
     reasoning: Number[float]
     entry: Number[int]
+    needed: Number[int]
     limits: tuple[TimeLimit, ...]
     full_turn: int | None
     pool_turn: int | None

@@ -21,6 +21,8 @@ def headline(session: Session) -> str:
     first token is 43 s, at turn 20."
     """
     count = len(session.turns)
+    if not count and session.pool_turn is not None:
+        return "Not even the first requests of all sessions fit into the shared pool."
     if not count:
         return "Not even the first request fits into the context."
     turns = "One turn" if count == 1 else f"{format_tokens(count)} turns"
@@ -102,7 +104,7 @@ def _pool(plan: Plan, session: Session) -> Problem | None:
     price = f", which takes {format_bytes(more * per_token)} more" if per_token else ""
     return Problem(
         "session-pool",
-        f"At turn {turn} {choice.sessions} sessions need {format_tokens(choice.sessions * fill)} "
+        f"At turn {turn}, {choice.sessions} sessions need {format_tokens(choice.sessions * fill)} "
         f"tokens of one shared pool of {format_tokens(pool)}{place}: every request stops.",
         Severity.WARNING,
         f"Reserve {format_tokens(choice.sessions * fill)} tokens{price}, or give each slot its own "
@@ -286,7 +288,12 @@ def _limits(session: Session) -> Problem | None:
     hit = [limit for limit in session.limits if limit.whole_turn is not None]
     if allow is None or not hit:
         return None
-    words = [f"one of {_duration(limit.seconds)} turn {limit.whole_turn}" for limit in hit]
+    turns = list(dict.fromkeys(limit.whole_turn for limit in hit))
+    words = [
+        f"{_listed([_duration(one.seconds) for one in hit if one.whole_turn == turn])} "
+        f"at turn {turn}"
+        for turn in turns
+    ]
     silent = [limit for limit in hit if limit.silent_turn is not None]
     wait = ""
     if silent:
@@ -297,7 +304,7 @@ def _limits(session: Session) -> Problem | None:
         )
     return Problem(
         "session-time-out",
-        f"A client's time-out may end a request: {_listed(words)}.{wait}",
+        f"A client's time-out may end a request: {'; '.join(words)}.{wait}",
         Severity.WARNING,
         f"Allow at least {_duration(allow)}.",
     )
@@ -321,8 +328,10 @@ def _in(seconds: Seconds) -> str:
 
 
 def _duration(seconds: float) -> str:
-    """Without a rest of nothing: "10 min", not "10 min 0 s"."""
+    """Without a rest of nothing: "10 min", not "10 min 0 s"; "30 s", not "30.0 s"."""
     words = format_seconds(seconds)
+    if seconds >= 1:
+        words = words.replace(".0 s", " s").replace(".00 s", " s")
     return words.removesuffix(" 0 s").removesuffix(" 0 min") if " " in words[3:] else words
 
 

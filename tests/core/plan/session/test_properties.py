@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.plan.choice import Engine
-from core.plan.session import Change, SegmentKind, Session, SessionChoice, plan_session, timeline
+from core.plan.session import (
+    Change,
+    Event,
+    SegmentKind,
+    Session,
+    SessionChoice,
+    plan_session,
+    timeline,
+)
 from core.plan.session.rates import PlanRates, SteadyRates
 from tests.support.sessions import FULL, HYBRID, WINDOWED, plan_of, session
 
@@ -93,7 +101,7 @@ def test_more_to_write_never_takes_less(
     short = made(number, engine, choice)
     long = made(number, engine, {**choice, "answer_tokens": choice["answer_tokens"] + 100})
     for first, second in zip(short.turns, long.turns, strict=False):
-        if first.why is second.why and first.events == second.events:
+        if first.why is second.why and Event.FULL not in (*first.events, *second.events):
             assert first.writing is not None
             assert second.writing is not None
             assert first.writing.mid <= second.writing.mid

@@ -259,7 +259,7 @@ def test_a_time_out_of_90_s_ends_4000_tokens_at_31_a_second() -> None:
     assert limits == {30.0: 1, 60.0: 1, 90.0: 1, 300.0: None, 600.0: None}
     # 4,000 / 31 = 129.03
     assert made.allow.value == pytest.approx(129.0, abs=0.1)
-    assert "one of 1 min 30 s turn 1" in words(made, "session-time-out")
+    assert "30 s, 1 min and 1 min 30 s at turn 1" in words(made, "session-time-out")
 
 
 def test_a_limit_of_the_client_s_own_is_looked_at_as_well() -> None:
@@ -291,7 +291,7 @@ def test_rates_that_nobody_knows_leave_tokens_and_no_durations() -> None:
     assert made.writing.value == pytest.approx(12.0)
     assert "At best" in made.writing.note
     assert headline(made) == (
-        "3 turns: how long they take is not known; writing alone takes 12.0 s at best."
+        "3 turns: how long they take is not known; writing alone takes 12 s at best."
     )
 
 
@@ -312,7 +312,7 @@ def test_a_session_is_said_in_words() -> None:
     made = session(plan_of(), 1000.0, 50.0, turns=2, pause=10.0, answer_tokens=100)
     # 23 s and 3 s of reading, twice 2 s of writing, 10 s between them.
     assert headline(made) == (
-        "2 turns take 40.0 s, 10.0 s of it pauses; the longest wait for a first token is 23.0 s, "
+        "2 turns take 40 s, 10 s of it pauses; the longest wait for a first token is 23 s, "
         "at turn 1."
     )
     assert reuse_words(made) == (

@@ -1,0 +1,283 @@
+"""The page: what a session is like on the left, what comes of it on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFileDialog,
+    QFrame,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.plan.choice import Engine
+from core.plan.session import (
+    PRESETS,
+    Event,
+    Session,
+    SessionChoice,
+    headline,
+    plan_session,
+    reuse_words,
+)
+from core.plan.session.storing import choice_from_json, choice_to_json
+from core.problems import Problem, Severity
+from core.units import format_tokens
+from gui.document import Document
+from gui.panels.session.controls import TOKEN_FIELDS, SessionControls
+from gui.panels.session.facts import SessionFacts
+from gui.panels.session.request import RequestView
+from gui.panels.session.turn_table import TurnSheet, bars_of
+from gui.tables.view import SheetView
+from gui.widgets.live_text import LiveText
+from gui.widgets.note_lines import NoteLines
+from gui.widgets.session_picture import OTHER, WAIT, WRITE, SessionPicture
+from gui.widgets.text import Style
+from gui.widgets.tone_legend import ToneLegend
+from gui.workers.counting import Counter, TextCount
+from gui.workers.runner import Runner
+
+DEFAULT = PRESETS[0].choice
+_CONTEXT_STEP = 1024  # tokens
+_PICTURE = 55  # characters; with less room beside the controls the picture stands below them
+_ROWS = 8  # of the table
+_WHOLE = 1000  # of the room that is left, as against nothing below the table
+_ANY = 16_777_215  # pixels: Qt's own word for no limit
+_LEGEND = (
+    (WAIT, "waiting for the first token"),
+    (WRITE, "writing"),
+    (OTHER, "compacting and side requests"),
+    ("dashed", "without reuse of what was read"),
+    ("line", "context in use"),
+)
+
+
+class SessionPage(QWidget):
+    """Plans a session on the document's plan, at every change of either.
+
+    ``stored`` is what `keep` was given the last time; ``keep`` takes the choice as text.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        stored: str = "",
+        keep: Callable[[str], None] = lambda text: None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._keep = keep
+        self._stale = True
+        self._session: Session | None = None
+        self._wanted = 0
+        self._counter = Counter()
+        self.runner = Runner("count", self)
+        self.controls = SessionControls(choice_from_json(stored, DEFAULT) if stored else DEFAULT)
+        self.runner.finished.connect(self._counted)
+        self.runner.ended.connect(lambda: self.controls.set_counting(False))
+        self.controls.changed.connect(self._choose)
+        self.controls.count_asked.connect(self.count)
+        self.controls.text_asked.connect(self._ask_for_text)
+        self.counted = NoteLines()
+        self.headline = LiveText(Style.HEADLINE, wrap=True)
+        self.reuse = LiveText(wrap=True)
+        self.facts = SessionFacts()
+        self.picture = SessionPicture()
+        self.picture.chosen.connect(self._show_turn)
+        self.legend = ToneLegend(_LEGEND)  # type: ignore[arg-type]
+        self.request = RequestView()
+        self.notes = NoteLines()
+        self.reserve = QPushButton()
+        self.reserve.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.reserve.clicked.connect(self._reserve)
+        self.sheet = TurnSheet()
+        self.table = SheetView(self.sheet, "turn", sortable=True)
+        self.table.setAccessibleName("Turns")
+        self.table.row_changed.connect(self._row_changed)
+        self._lay_out()
+        document.plan_changed.connect(self._plan_changed)
+        document.units_changed.connect(self._plan_changed)
+
+    @property
+    def session(self) -> Session | None:
+        """What is shown."""
+        return self._session
+
+    def count(self, field: str, path: Path) -> None:
+        """Count the tokens of a text file for a field of the choice."""
+        model = self._document.model
+        if model is not None:
+            self.controls.set_counting(True)
+            self.runner.start(self._counter.counting(model.file.header, path, field))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The plan may have changed in the meantime."""
+        super().showEvent(event)
+        self._refresh()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Controls beside the picture where there is room for both."""
+        super().resizeEvent(event)
+        room = self.width() - self._controls_width()
+        narrow = room < _PICTURE * self.fontMetrics().averageCharWidth()
+        way = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
+        if self._sides.direction() != way:
+            self._sides.setDirection(way)
+        self._place(narrow)
+
+    def _plan_changed(self) -> None:
+        self._stale = True
+        if self.isVisible():
+            self._refresh()
+
+    def _choose(self, choice: SessionChoice) -> None:
+        self._keep(choice_to_json(choice))
+        self._stale = True
+        self._refresh()
+
+    def _refresh(self) -> None:
+        plan = self._document.plan
+        if not self._stale or plan is None:
+            return
+        self._stale = False
+        self.controls.show_choice(self.controls.choice, Engine(plan.settings.engine))
+        made = self._session = plan_session(plan, self.controls.choice)
+        self.headline.set_text(headline(made))
+        self.reuse.set_text(reuse_words(made))
+        self.reuse.setVisible(bool(self.reuse.shown))
+        self.picture.set_bars(bars_of(made))
+        for widget in (self.picture, self.legend, self.table):
+            widget.setVisible(bool(made.turns))
+        self.facts.show_session(made, self._document.units)
+        self.notes.set_problems(made.problems)
+        self._offer_context(made)
+        self.sheet.show(made)
+        self._show_turn(self.picture.current)
+
+    def _offer_context(self, session: Session) -> None:
+        """A context for all turns, where they do not fit and the model can hold them."""
+        plan = self._document.plan
+        assert plan is not None
+        tokens = -(-(session.needed.value or 0) // _CONTEXT_STEP) * _CONTEXT_STEP
+        trained = plan.model.shape.context_length
+        ended = session.full_turn or session.pool_turn or session.first(Event.TRUNCATION)
+        offered = bool(ended) and tokens > plan.settings.requested_context
+        if trained is not None and tokens > trained:
+            offered = False
+        self._wanted = tokens
+        self.reserve.setText(f"Reserve {format_tokens(tokens)} tokens")
+        self.reserve.setVisible(offered)
+
+    def _reserve(self) -> None:
+        self._document.choose(context=self._wanted, depth=None)
+
+    def _show_turn(self, place: int) -> None:
+        plan = self._document.plan
+        if plan is None or self._session is None:
+            return
+        self.request.show_turn(plan, self._session, place)
+        position = self.sheet.position(place)
+        if position is not None and self.table.currentIndex().row() != position:
+            self.table.setCurrentIndex(self.sheet.index(position, 0))
+
+    def _row_changed(self, row: int) -> None:
+        if row >= 0 and row != self.picture.current:
+            self.picture.set_current(row)
+            self._show_turn(row)
+
+    # Counting.
+
+    def _ask_for_text(self, field: str) -> None:
+        name, _ = QFileDialog.getOpenFileName(self, "Count the tokens of a text")
+        if name:
+            self.count(field, Path(name))
+
+    def _counted(self, answer: TextCount | None) -> None:
+        if answer is None:
+            return
+        if answer.problem is not None or answer.counted is None:
+            self.counted.set_problems([answer.problem] if answer.problem else [])
+            return
+        number = answer.counted.tokens
+        label = TOKEN_FIELDS[answer.field].replace("&", "")
+        words = f"{answer.path.name} has {format_tokens(number.value or 0)} tokens: {label}."
+        if not answer.counted.exact:
+            words = words.replace(" has ", " has about ")
+        self.counted.set_problems(
+            [
+                Problem(
+                    "counted",
+                    words,
+                    Severity.NOTE,
+                    number.note or "Counted with the model's own vocabulary.",
+                )
+            ]
+        )
+        self.controls.take(answer.field, number.value or 0)
+
+    # How it is put together.
+
+    def _lay_out(self) -> None:
+        line = self.fontMetrics().height()
+        left = self._controls = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(line // 2, line // 2, 0, line // 2)
+        column.addWidget(self.controls)
+        column.insertWidget(0, self.counted)
+        right = QWidget()
+        column = QVBoxLayout(right)
+        column.setContentsMargins(line // 2, line // 2, line // 2, line // 2)
+        column.setSpacing(line // 2)
+        for widget in (
+            self.headline,
+            self.reuse,
+            self.facts,
+            self.picture,
+            self.legend,
+            self.notes,
+            self.reserve,
+            self.request,
+        ):
+            column.addWidget(widget)
+        column.addWidget(self.table, _WHOLE)
+        column.addStretch(1)
+        row = self.table.verticalHeader().defaultSectionSize()
+        head = self.table.horizontalHeader().sizeHint().height()
+        self.table.setMinimumHeight(head + _ROWS * row + 2 * self.table.frameWidth())
+        self._left, self._right = _scrolled(left, "Session"), _scrolled(right, "Turns")
+        self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._sides.setContentsMargins(0, 0, 0, 0)
+        self._sides.addWidget(self._left)
+        self._sides.addWidget(self._right, 1)
+        self._place(False)
+
+    def _controls_width(self) -> int:
+        """What the controls need, a scroll bar beside them."""
+        bar = self._left.verticalScrollBar().sizeHint().width()
+        return self._controls.minimumSizeHint().width() + bar
+
+    def _place(self, narrow: bool) -> None:
+        wide = self._controls_width()
+        self._left.setMaximumWidth(_ANY if narrow else wide)
+        self._left.setMinimumWidth(0 if narrow else wide)
+        self._left.setMaximumHeight(self.height() * 2 // 5 if narrow else _ANY)
+
+
+def _scrolled(widget: QWidget, name: str) -> QScrollArea:
+    area = QScrollArea()
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setWidgetResizable(True)
+    area.setAccessibleName(name)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidget(widget)
+    return area

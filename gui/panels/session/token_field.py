@@ -1,0 +1,53 @@
+"""A number of tokens, typed, slid, or counted from a text file that is dropped on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QShowEvent
+from PySide6.QtWidgets import QWidget
+
+from gui.widgets.slider_field import SliderField
+
+# What is dropped and is no text to count: a model opens in the window, whatever it is dropped on.
+_MODELS = (".gguf",)
+
+
+class TokenField(SliderField):
+    """``dropped`` carries the path of a text file."""
+
+    dropped = Signal(Path)
+
+    def __init__(self, label: str, parent: QWidget | None = None) -> None:
+        super().__init__(label, unit="tokens", parent=parent)
+        self.setToolTip("Drop a text file here to count its tokens")
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The window takes all other drops."""
+        super().showEvent(event)
+        self.setAcceptDrops(True)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """One file that is no model."""
+        if self._text_file(event) is not None:
+            event.acceptProposedAction()
+        else:
+            event.ignore()  # to the window
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Ask for it to be counted."""
+        path = self._text_file(event)
+        if path is None:
+            event.ignore()
+            return
+        event.acceptProposedAction()
+        self.dropped.emit(path)
+
+    @staticmethod
+    def _text_file(event: QDropEvent) -> Path | None:
+        urls = event.mimeData().urls()
+        if len(urls) != 1 or not urls[0].isLocalFile():
+            return None
+        path = Path(urls[0].toLocalFile())
+        return None if path.suffix.lower() in _MODELS else path

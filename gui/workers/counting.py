@@ -1,0 +1,91 @@
+"""Counting the tokens of a text file, as a function for a runner."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.gguf import display
+from core.gguf.header import Header
+from core.problems import Problem, Severity
+from core.tokens import Counted, Tokenizer, VocabularyError, estimated, read_vocabulary
+from core.tokens.count import counted
+from core.units import format_bytes
+from gui.workers.runner import Function, Handle
+
+_LARGEST = 32 << 20  # bytes of a text
+_LOOKED_AT = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class TextCount:
+    """How many tokens a file has, for the ``field`` that it was dropped on; or what went wrong."""
+
+    field: str
+    path: Path
+    counted: Counted | None
+    problem: Problem | None = None
+
+
+class Counter:
+    """Keeps the tokenizer of the last model: making one takes a second."""
+
+    def __init__(self) -> None:
+        self._header: Header | None = None
+        self._tokenizer: Tokenizer | None = None
+        self._why = ""
+
+    def counting(self, header: Header, path: Path, field: str) -> Function:
+        """Count the tokens of a text file with the vocabulary of this model. Answers a
+        `TextCount`."""
+
+        def count(handle: Handle) -> TextCount | None:
+            text = _read(path)
+            if isinstance(text, Problem):
+                return TextCount(field, path, None, text)
+            try:
+                self._learn(header, handle)
+                if self._tokenizer is None:
+                    return TextCount(field, path, estimated(text, self._why))
+                return TextCount(field, path, counted(self._tokenizer, text, handle.cancelled))
+            except VocabularyError:
+                return None  # nobody waits for it any more
+
+        return count
+
+    def _learn(self, header: Header, handle: Handle) -> None:
+        if header is self._header:
+            return
+        tokenizer, why = None, ""
+        try:
+            tokenizer = Tokenizer(read_vocabulary(header, handle.cancelled))
+        except VocabularyError as error:
+            if error.problem.code == "cancelled":
+                raise
+            why = error.problem.message
+        self._header, self._tokenizer, self._why = header, tokenizer, why
+
+
+def _read(path: Path) -> str | Problem:
+    name = display(path.name)
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as error:
+        return Problem(
+            "unreadable-text", f"{name} cannot be read ({error.strerror}).", Severity.WARNING
+        )
+    if len(data) > _LARGEST:
+        return Problem(
+            "large-text",
+            f"{name} has more than {format_bytes(_LARGEST)}; no context holds so long a text.",
+            Severity.WARNING,
+        )
+    if b"\0" in data[:_LOOKED_AT]:
+        return Problem(
+            "no-text",
+            f"{name} is no plain text.",
+            Severity.WARNING,
+            "Save it as a text file first.",
+        )
+    return data.decode("utf-8", "replace")
