@@ -8,6 +8,7 @@ from core.machine import catalogue, facts, own, places
 from core.machine.assemble import combine, custom, with_host_bandwidth, with_ram
 from core.machine.bandwidth import BandwidthMeasurement, measure_bandwidth
 from core.machine.detect import detect, disk_of
+from core.machine.disk_speed import measure_disk
 from core.machine.export import as_dict, measurement_as_dict
 from core.machine.link import Link
 from core.machine.machine import (
@@ -41,6 +42,7 @@ __all__ = [
     "facts",
     "machine_from",
     "measure_bandwidth",
+    "measure_disk",
     "measurement_as_dict",
     "own",
     "places",

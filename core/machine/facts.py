@@ -14,7 +14,7 @@ from pathlib import Path
 from core.gguf import display
 from core.machine import places
 from core.machine.assemble import with_host_bandwidth
-from core.machine.machine import Device, DeviceKind, Machine
+from core.machine.machine import Device, DeviceKind, Disk, Machine
 from core.provenance import Number, Rank, Source, Unit
 from core.units import LARGEST
 
@@ -81,10 +81,10 @@ def save(rates: Iterable[MeasuredRate], path: Path | None = None) -> None:
 def remembered(
     rates: tuple[MeasuredRate, ...], machine: Machine, device: str, measured: Number[float]
 ) -> tuple[MeasuredRate, ...]:
-    """The rates with a new one for ``device`` (``RAM``, or a GPU's name) of this computer.
+    """The rates with a new one for ``device`` (``RAM``, a GPU's name or ``name_of_disk``).
 
-    A rate of RAM is chosen at once, one of a GPU as its forerunner was. A doubtful rate does not
-    replace one that nothing speaks against: the rates then come back as they were.
+    A rate of RAM or of a disk is chosen at once, one of a GPU as its forerunner was. A doubtful
+    rate does not replace one that nothing speaks against: the rates then come back as they were.
     """
     before = rate_of(rates, machine, device)
     if measured.value is None or (measured.note and before is not None and not before.note):
@@ -96,7 +96,7 @@ def remembered(
         ram=ram_of(machine),
         origin=measured.source.origin,
         note=measured.note,
-        chosen=before.chosen if before else device == RAM,
+        chosen=before.chosen if before else device not in {gpu.name for gpu in machine.gpus},
     )
     return (*(rate for rate in rates if rate.device != device), made)
 
@@ -119,11 +119,23 @@ def applied(machine: Machine, rates: tuple[MeasuredRate, ...]) -> Machine:
     if not rates:
         return machine
     devices = tuple(_with_rate(device, machine, rates) for device in machine.devices)
-    machine = replace(machine, devices=devices)
+    disk = None if machine.disk is None else with_rate(machine.disk, machine, rates)
+    machine = replace(machine, devices=devices, disk=disk)
     rate = rate_of(rates, machine, RAM)
     if rate is None or not rate.chosen:
         return machine
     return with_host_bandwidth(machine, number(rate))
+
+
+def name_of_disk(disk: Disk) -> str:
+    """What a disk is called among the rates."""
+    return f"disk {disk.kind.value} {disk.name}".strip()
+
+
+def with_rate(disk: Disk, machine: Machine, rates: tuple[MeasuredRate, ...]) -> Disk:
+    """A disk of this computer with the rate that was measured on it, where one was."""
+    rate = rate_of(rates, machine, name_of_disk(disk))
+    return disk if rate is None else replace(disk, read=number(rate))
 
 
 def number(rate: MeasuredRate) -> Number[float]:

@@ -65,6 +65,7 @@ class Actions(QObject):
         self.explain = self._action("&Explain", "Ctrl+9")
         self.detect = self._action("&Look at this computer again", "F5")
         self.measure = self._action("Measure memory &bandwidth")
+        self.measure_disk = self._action("&Time the disk of this model")
         self.use_measured = self._action("Plan with the &measured bandwidth")
         self.use_measured.setCheckable(True)
         self.own_machines = self._action("&Own machines…")
@@ -92,6 +93,7 @@ class Actions(QObject):
             self.session,
             self.explain,
             self.check_engine,
+            self.measure_disk,
         )
         self._fill_menu_bar()
         self.set_recent((), ())
@@ -165,7 +167,7 @@ class Actions(QObject):
         view.addMenu(self.units.menu)
         view.addMenu(self.theme.menu)
         machine = bar.addMenu("&Machine")
-        machine.addActions([self.detect, self.measure, self.use_measured])
+        machine.addActions([self.detect, self.measure, self.use_measured, self.measure_disk])
         machine.addSeparator()
         machine.addActions([self.own_machines, self.save_machine, self.check_engine])
         about = bar.addMenu("&Help")

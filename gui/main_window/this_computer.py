@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from core.machine import BandwidthMeasurement, Machine, facts
-from core.provenance import format_value
+from core.machine import BandwidthMeasurement, Disk, Machine, facts
+from core.provenance import Number, format_value
 from gui.document import Document
 from gui.workers import computer
 from gui.workers.runner import Runner
@@ -31,8 +31,10 @@ class ThisComputer(QObject):
         self._detected: Machine | None = None
         self.detector = Runner("detect", self)
         self.meter = Runner("bandwidth", self)
+        self.disk_meter = Runner("disk", self)
         self.detector.finished.connect(self._found)
         self.meter.finished.connect(self._timed)
+        self.disk_meter.finished.connect(self._timed_disk)
 
     def detect(self, *, wake: bool = False) -> None:
         """Look at it; ``wake`` sleeping GPUs, as somebody asked for it who can see them."""
@@ -44,6 +46,12 @@ class ThisComputer(QObject):
         if not self.meter.running:
             self.said.emit("Measuring memory bandwidth…")
             self.meter.start(computer.measuring)
+
+    def measure_disk(self, path: Path) -> None:
+        """Time the disk that ``path`` lies on, by reading that file."""
+        if not self.disk_meter.running:
+            self.said.emit("Timing the disk of this model…")
+            self.disk_meter.start(computer.timing_disk(path))
 
     def use_measured(self, wanted: bool) -> None:
         """Whether what was measured counts for the RAM, or what firmware and catalogue say."""
@@ -66,6 +74,16 @@ class ThisComputer(QObject):
         elif found.value is not None and found.note and before:
             words = f"{words} {facts.KEPT}"
         self.said.emit(words.strip())
+
+    def _timed_disk(self, answer: tuple[Disk, Number[float]]) -> None:
+        disk, found = answer
+        what = disk.name or disk.kind.value
+        if found.value is None or self._detected is None:
+            self.said.emit(f"The disk ({what}) was not timed. {found.note}".strip())
+            return
+        self.said.emit(f"The disk ({what}) reads {format_value(found.value, found.unit)}.")
+        rates = facts.load(self._path)
+        self._keep(facts.remembered(rates, self._detected, facts.name_of_disk(disk), found))
 
     def _keep(self, rates: tuple[facts.MeasuredRate, ...]) -> None:
         try:

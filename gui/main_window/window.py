@@ -224,6 +224,11 @@ class MainWindow(QMainWindow):
         """Written with everything else at the end: a slider changes it many times a second."""
         self.settings = replace(self.settings, session=text)
 
+    def _measure_disk(self) -> None:
+        model = self.document.model
+        if model is not None:
+            self.computer.measure_disk(model.file.header.path)
+
     def _keep_engine_folder(self, folder: str) -> None:
         self.settings = replace(self.settings, engine_folder=folder)
         self._save()
@@ -398,6 +403,7 @@ class MainWindow(QMainWindow):
             (a.measure, self.computer.measure),
             (a.use_measured, self.computer.use_measured),
             (a.own_machines, self._show_own_machines),
+            (a.measure_disk, self._measure_disk),
             (a.save_machine, lambda: machine_report.save(self, self.document.machine, self._say)),
             (a.check_engine, self.engine_check.open),
             (a.shortcuts, lambda: about.show_keys(self, a.keys())),

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 from core import machine
-from core.machine import BandwidthMeasurement, Machine
+from core.machine import BandwidthMeasurement, Disk, Machine
+from core.provenance import Number
 from gui.workers.runner import Handle
 
 
@@ -20,3 +24,12 @@ def waking(handle: Handle) -> Machine:
 def measuring(handle: Handle) -> BandwidthMeasurement:
     """How fast its RAM is read; takes a few seconds, and all processors."""
     return machine.measure_bandwidth(cancelled=handle.cancelled)
+
+
+def timing_disk(path: Path) -> Callable[[Handle], tuple[Disk, Number[float]]]:
+    """The disk of a file, and how fast it reads that file; takes two seconds."""
+
+    def time(handle: Handle) -> tuple[Disk, Number[float]]:
+        return machine.disk_of(path), machine.measure_disk(path, cancelled=handle.cancelled)
+
+    return time

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +11,8 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
-from core.machine import BandwidthMeasurement, DeviceKind, Machine, facts, own
+from core.machine import BandwidthMeasurement, DeviceKind, Disk, DiskKind, Machine, facts, own
+from core.machine.detect.disk import unknown
 from core.provenance import Number, Rank, Source, Unit
 from gui.document import Document
 from gui.main_window import MainWindow
@@ -325,3 +326,31 @@ def test_a_machine_report_is_saved_where_the_user_wants_it(
     assert "could not be saved" in window.message.text()
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
     window.commands.save_machine.trigger()
+
+
+def test_the_disk_of_the_open_model_is_timed_and_kept(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = unknown(DiskKind.NVME, "Samsung SSD 980 PRO")
+    asked: list[Path] = []
+    answers = [measurement(3.1e9).bandwidth, measurement(None, "The file is too small.").bandwidth]
+
+    def timing(path: Path) -> Callable[[object], tuple[Disk, Number[float]]]:
+        asked.append(path)
+        return lambda handle: (disk, answers.pop(0))
+
+    monkeypatch.setattr(computer, "timing_disk", timing)
+    action = window.commands.measure_disk
+    assert not action.isEnabled()
+    window.document.set_model(plans.model())
+    with qtbot.waitSignal(window.computer.disk_meter.ended, timeout=5000):
+        action.trigger()
+    assert asked == [plans.model().file.header.path]
+    assert "Samsung SSD 980 PRO" in window.message.text()
+    assert "3.1 GB/s" in window.message.text()
+    kept = facts.load(tmp_path / "facts.json")
+    assert kept[-1].device == "disk nvme Samsung SSD 980 PRO"
+    with qtbot.waitSignal(window.computer.disk_meter.ended, timeout=5000):
+        action.trigger()
+    assert "too small" in window.message.text()
+    assert facts.load(tmp_path / "facts.json") == kept

@@ -1,7 +1,7 @@
 """The disk below a file: its kind and its name, found without reading from it.
 
 How fast it reads is not told by any system and is not guessed: a maker's figure holds for an empty
-disk and many requests at once.
+disk and many requests at once. ``core.machine.disk_speed`` times it.
 """
 
 from __future__ import annotations
