@@ -39,7 +39,7 @@ def budget(model: Model, machine: Machine, choice: Choice) -> Budget:
     table = weight_table(model, weights, is_cuda_like(settings.backend))
     more_files = beside(model, machine, choice, settings, placement, table)
     plan = memory(model, table, placement, settings, more_files)
-    limits = problems_of(placement, settings, plan, mixture=model.shape.experts > 0)
+    limits = problems_of(settings, plan, mixture=model.shape.experts > 0)
     found = (*problems, *more, *more_files.problems, *limits)
     return Budget(settings, weights, table, placement, plan, found)
 

@@ -6,7 +6,6 @@ from core.machine.machine import Backend, DeviceKind
 from core.plan.choice import Engine
 from core.plan.engines import RULES
 from core.plan.growth import PROMPT_CACHE
-from core.plan.placement import Placement
 from core.plan.plan import DevicePlan, MemoryPlan, PartKind, Settings, Verdict
 from core.problems import Problem, Severity
 from core.units import format_bytes
@@ -15,16 +14,12 @@ from core.units import format_bytes
 _PCIE = 31.5e9
 
 
-def problems_of(
-    placement: Placement, settings: Settings, memory: MemoryPlan, *, mixture: bool
-) -> tuple[Problem, ...]:
+def problems_of(settings: Settings, memory: MemoryPlan, *, mixture: bool) -> tuple[Problem, ...]:
     """Limits that this budget meets, and what happens there. Of a ``mixture`` of experts a token
     reads a part only."""
     found = []
-    working = {*placement.layers, placement.output}
-    for number, plan in enumerate(memory.devices):
-        gpu = plan.device.kind is DeviceKind.GPU
-        if gpu and number in working:
+    for plan in memory.devices:
+        if plan.works and plan.device.kind is DeviceKind.GPU:
             found += [_share(plan, settings), _spill(plan, mixture), _lent(plan)]
         found.append(_growth(plan, settings))
     return tuple(problem for problem in found if problem is not None)

@@ -76,6 +76,7 @@ class Scene:
 SCENES = (
     Scene("welcome"),
     Scene("fits", "Qwen3.6-35B-A3B"),
+    Scene("drafting", "Qwen3.6-27B", then=_choose(draft_head=True, context=32768)),
     Scene("does-not-fit", "Qwen3.6-27B", then=_choose(context=262144)),
     Scene(
         "requantized",

@@ -70,7 +70,7 @@ class BesideRow(QWidget):
         self.cache_k.textActivated.connect(lambda name: choose(draft_cache_k=name))
         self.cache_v.textActivated.connect(lambda name: choose(draft_cache_v=name))
         self._types = Wrap()
-        cells: list[QWidget] = [Text("its cache K"), self.cache_k, Text("V"), self.cache_v]
+        cells: list[QWidget] = [Text("Draft's cache: K"), self.cache_k, Text("V"), self.cache_v]
         self._types.set_cells(cells)
         self.draft_on_gpu = QCheckBox("on the GPU")
         self.draft_on_gpu.setAccessibleName("Draft model on the GPU")
@@ -82,7 +82,7 @@ class BesideRow(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(self.fontMetrics().height() // 4)
-        for row in (self.projector, self.draft, self._types, self._buttons):
+        for row in (self.projector, self.draft, self._buttons, self._types):
             column.addWidget(row)
 
     def show_plan(self, plan: Plan, units: UnitSystem) -> None:
