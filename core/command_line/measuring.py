@@ -6,7 +6,7 @@ import json
 import platform
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
@@ -36,7 +36,7 @@ from core.measure.discovery import (
 from core.measure.export import Ceiling, as_json, no_run, text
 from core.measure.history.snapshot import PlanSnapshot, snapshot
 from core.measure.job import Job
-from core.measure.keys import Keys
+from core.measure.keys import Keys, from_environment
 from core.measure.planned import plan_for
 from core.measure.run import Run, RunPlan, RunStatus, ServerKind, Target
 from core.measure.session import Session
@@ -63,9 +63,8 @@ def measure(options: Options) -> int:
 
     Raises BadRequestError for what cannot be asked.
     """
-    keys = Keys()
     try:
-        target = _target(options, keys)
+        target, key = _target(options)
     except _NoServerError as error:
         return _refuse(error.problem, error.url, options.json)
     model, notes = _model(options, target)
@@ -87,7 +86,7 @@ def measure(options: Options) -> int:
         machine=known.machine,
     )
     words = words_of(model.file.header) if model is not None else ()
-    run = _carry_out(Job(run, keys.key_for(target.url), words))
+    run = _carry_out(Job(run, key, words))
     findings = known.findings(run)
     if options.json:
         say(json.dumps(as_json(run, known.ceiling, findings)))
@@ -121,24 +120,35 @@ def default_depths(target: Target, options: Options) -> tuple[int, ...]:
     return tuple(sorted(depths))
 
 
-def _target(options: Options, keys: Keys) -> Target:
-    """The model to measure. Raises _NoServerError, BadRequestError."""
+def _target(options: Options) -> tuple[Target, str]:
+    """The model to measure, and the server's key. Raises _NoServerError, BadRequestError."""
+    keys = Keys()
     if options.url:
         try:
             url = address_of(options.url).url
-            found = find(options.url, keys.key_for(url))
+            key = from_environment() or keys.key_for(url)
+            found = find(options.url, key)
         except ValueError as error:
             raise BadRequestError(str(error)) from None
-        return _loaded(found, options, keys.key_for(url))
-    servers = [f for f in discover(keys.key_for) if not f.driver]
+        return _loaded(found, options, key), key
+    found = _only(discover(keys.key_for), options.name)
+    key = keys.key_for(found.url)
+    if found.state is State.NEEDS_KEY and from_environment():
+        key = from_environment()
+        found = find(found.url, key)
+    return _loaded(found, options, key), key
+
+
+def _only(found: Sequence[Found], name: str) -> Found:
+    """The one server that can be meant. Raises _NoServerError, BadRequestError."""
+    servers = [f for f in found if not f.driver]
     usable = [f for f in servers if f.state in (State.READY, State.SLEEPING, State.LOADING)]
-    if options.name:
-        named = [f for f in usable if any(t.model == options.name for t in f.targets)]
-        usable = named or usable
+    named = [f for f in servers if any(t.model == name for t in f.targets) or name in f.available]
+    usable = (named if name else []) or usable or servers
     if len(usable) > 1:
         addresses = ", ".join(f.url for f in usable)
         raise BadRequestError(f"there are several servers; name one of {addresses}")
-    if not usable and not servers:
+    if not usable:
         raise _NoServerError(
             Problem(
                 "no_server",
@@ -146,8 +156,7 @@ def _target(options: Options, keys: Keys) -> Target:
                 advice="Start one, or name its address.",
             )
         )
-    chosen = (usable or servers)[0]
-    return _loaded(chosen, options, keys.key_for(chosen.url))
+    return usable[0]
 
 
 def _loaded(found: Found, options: Options, key: str) -> Target:

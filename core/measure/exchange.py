@@ -61,6 +61,7 @@ class Exchange:
     recorder: Recorder
     started_ns: int = 0
     last_ns: int = 0  # when it last said something
+    round_trip_ns: int | None = None  # what it took to connect
     connection: socket.socket | None = field(default=None, repr=False)
 
 
@@ -87,7 +88,7 @@ def exchange_all(
     slept = asleep()
     for each in exchanges:
         try:
-            each.connection = connect(address)
+            each.connection, each.round_trip_ns = connect(address)
         except (OSError, ValueError) as error:
             failed = error if isinstance(error, OSError) else OSError(str(error))
             for other in exchanges:

@@ -30,7 +30,7 @@ class Keys:
         return self._ring is not None
 
     def key_for(self, url: str) -> str:
-        """This session's key, else the keyring's, else the environment's; empty for none."""
+        """This session's key, else the keyring's; empty for none."""
         if url in self._session:
             return self._session[url]
         if self._ring is not None:
@@ -40,7 +40,7 @@ class Keys:
                 kept = None
             if kept:
                 return str(kept)
-        return os.environ.get(VARIABLE, "")
+        return ""
 
     def remember(self, url: str, key: str, keep: bool = False) -> bool:
         """Use this key from now on; whether the keyring took it, where ``keep`` asks for that."""
@@ -61,6 +61,12 @@ class Keys:
                 self._ring.delete_password(SERVICE, url)
             except Exception:  # it never had one
                 return
+
+
+def from_environment() -> str:
+    """The key for the one server that a command names. It is never offered to whatever else
+    listens on this computer."""
+    return os.environ.get(VARIABLE, "")
 
 
 def _system_keyring() -> Any:

@@ -148,11 +148,11 @@ def uncached(sample: Sample) -> int | None:
     return sample.prompt_tokens if sample.kind is SampleKind.COLD else None
 
 
-def prefill_rate(sample: Sample, round_trip: float = 0.0) -> float | None:
+def prefill_rate(sample: Sample) -> float | None:
     """Prompt tokens read per second, of those that were not kept from before.
 
-    By the server's time, or else by the time to the first token where it is long enough to mean
-    anything. A single token of prompt says nothing. ``round_trip`` in seconds.
+    By the server's time, or else by the time to the first token less the way there and back, where
+    it is long enough to mean anything. A single token of prompt says nothing.
     """
     read = uncached(sample)
     if read is None or read < 2:
@@ -164,7 +164,7 @@ def prefill_rate(sample: Sample, round_trip: float = 0.0) -> float | None:
             seconds = time / unit
             break
     if seconds is None:
-        first = ttft(sample)
+        first, round_trip = ttft(sample), (sample.round_trip_ns or 0) / 1e9
         if first is None or read < LEAST_PREFILL or first <= 5 * round_trip:
             return None
         seconds = first - round_trip

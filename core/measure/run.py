@@ -96,7 +96,8 @@ class Sample:
     """One request. Times are ns of the monotonic clock.
 
     ``started_ns`` counts from the run's beginning to just before the request's bytes were handed
-    over on an open connection (t0); all others count from t0. ``arrivals_ns`` has one stamp for
+    over on an open connection (t0); ``round_trip_ns`` is what it took to connect before; all others
+    count from t0. ``arrivals_ns`` has one stamp for
     each event with text (thinking counts), taken after the read that completed it and before
     parsing: events of one read share a stamp. ``first_answer_ns`` is the first text that is no
     thinking. ``counts`` has the tokens written up to each arrival where the server tells (an event
@@ -108,6 +109,7 @@ class Sample:
     started_ns: int
     arrivals_ns: tuple[int, ...] = ()
     counts: tuple[int, ...] = ()
+    round_trip_ns: int | None = None
     first_byte_ns: int | None = None
     first_answer_ns: int | None = None
     ended_ns: int | None = None

@@ -271,6 +271,7 @@ class Sweep:
         found = []
         for user, (each, prompt) in enumerate(zip(exchanges, prompts, strict=True)):
             sample = each.recorder.sample(kind, each.started_ns - self._zero, user, round)
+            sample = replace(sample, round_trip_ns=each.round_trip_ns)
             sample = checked(sample, prompt.tokens, tokens, bool(prompt.ids))
             if busy and kind is SampleKind.RUN:
                 sample = replace(sample, problems=(*sample.problems, _BUSY))

@@ -146,3 +146,18 @@ def test_the_command_line_prints_the_share_of_the_ceiling(
     steps = cell["server_decode_tok_s"]["median"]
     assert cell["share_of_ceiling"] == pytest.approx(steps / cell["ceiling_tok_s"], rel=1e-6)
     assert 0 < cell["share_of_ceiling"] < 1
+
+
+@pytest.mark.download
+def test_a_real_model_agrees_with_its_servers_timings(gemma3_270m: Path) -> None:
+    """Gemma 3 270M: windows, a vocabulary of 262,144, no chat template."""
+    with llama_server(gemma3_270m, n_ctx=1024, n_parallel=1) as server:
+        (target,) = find(server.url).targets
+        model = model_from(open_file(gemma3_270m))
+        assert match_file(replace(target, model_path=""), model).same is True
+        run, _ = swept(target, RunPlan((64, 256), runs=3, tokens=12, cold=1))
+    assert [metrics.exact_depth(cell) for cell in run.finished_cells] == [64, 256]
+    for cell in run.cells:
+        off = metrics.disagreement(cell)
+        assert off is None or abs(off) <= DELIVERY
+        assert metrics.time_to_first(cell) is not None

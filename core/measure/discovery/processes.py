@@ -14,8 +14,8 @@ from core.measure.run import Target
 # Programs that are worth a question, by a word of their command line. Other people's programs
 # that listen on this computer are left alone.
 _SERVERS = re.compile(
-    r"llama|ollama|lm[ -]?studio|lms|vllm|sglang|kobold|mlx_lm|mlx-lm|localai|local-ai|tabby|"
-    r"aphrodite|text-generation|exllama|jan|gpt4all|lemonade|ramalama",
+    r"llama|lm[ -]?studio|\blms\b|vllm|sglang|kobold|mlx_lm|mlx-lm|localai|local-ai|tabbyapi|"
+    r"aphrodite|text-generation|\bjan\b|gpt4all|lemonade|ramalama",
     re.I,
 )
 _SECRETS = ("--api-key", "--api-key-file", "--hf-token", "-hft", "--token", "--ssl-key-file")

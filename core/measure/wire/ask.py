@@ -53,7 +53,7 @@ def ask(
     """The answer to a GET, or to a POST of ``body``. Raises NoAnswerError."""
     end = monotonic() + seconds
     try:
-        connection = connect(address, connect_seconds)
+        connection = connect(address, connect_seconds).socket
     except ConnectionRefusedError:
         raise NoAnswerError("nothing listens there", refused=True) from None
     except (OSError, ValueError) as error:

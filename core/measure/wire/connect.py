@@ -5,13 +5,23 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
+from time import perf_counter_ns
+from typing import NamedTuple
 
 from core.measure.wire.http import Address
 
 CONNECT_SECONDS = 5.0
 
 
-def connect(address: Address, seconds: float = CONNECT_SECONDS) -> socket.socket:
+class Connected(NamedTuple):
+    """An open connection, and the ns that it took to open before any encryption: one way there
+    and back."""
+
+    socket: socket.socket
+    round_trip_ns: int
+
+
+def connect(address: Address, seconds: float = CONNECT_SECONDS) -> Connected:
     """An open, non-blocking connection, encrypted where the address says so. Raises OSError.
 
     Proxies of the environment are not used. "localhost" is asked by its numbers: names cost a
@@ -19,6 +29,7 @@ def connect(address: Address, seconds: float = CONNECT_SECONDS) -> socket.socket
     """
     error: OSError = OSError("it has no address")
     for host in _hosts(address.host):
+        begun = perf_counter_ns()
         try:
             connection = socket.create_connection((host, address.port), seconds)
             break
@@ -26,6 +37,7 @@ def connect(address: Address, seconds: float = CONNECT_SECONDS) -> socket.socket
             error = failed
     else:
         raise error
+    round_trip = perf_counter_ns() - begun
     try:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if address.secure:
@@ -35,7 +47,7 @@ def connect(address: Address, seconds: float = CONNECT_SECONDS) -> socket.socket
     except BaseException:
         connection.close()
         raise
-    return connection
+    return Connected(connection, round_trip)
 
 
 def _hosts(host: str) -> tuple[str, ...]:

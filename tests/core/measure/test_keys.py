@@ -6,7 +6,7 @@ import pytest
 
 from core.measure.codec import to_json
 from core.measure.job import Job
-from core.measure.keys import SERVICE, VARIABLE, Keys
+from core.measure.keys import SERVICE, VARIABLE, Keys, from_environment
 from core.measure.run import Run, RunPlan, ServerKind, Target
 
 URL = "http://127.0.0.1:8080"
@@ -62,12 +62,12 @@ def test_a_locked_keyring_stops_nothing() -> None:
     assert keys.key_for(URL) == ""
 
 
-def test_the_command_lines_key_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_of_the_environment_is_for_the_server_that_is_named_only(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv(VARIABLE, "from outside")
-    keys = Keys(Ring())
-    assert keys.key_for(URL) == "from outside"
-    keys.remember(URL, "typed")
-    assert keys.key_for(URL) == "typed"
+    assert Keys(Ring()).key_for(URL) == ""
+    assert from_environment() == "from outside"
 
 
 def test_no_key_is_in_what_is_shown_or_kept_of_a_run() -> None:

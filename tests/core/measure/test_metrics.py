@@ -113,9 +113,15 @@ def test_prefill_by_the_first_token_needs_tokens_and_time(
     prompt: int, first: float, trip: float, rate: float | None
 ) -> None:
     sample = Sample(
-        SampleKind.COLD, 0, (int(first * 1e9),), tokens=1, prompt_tokens=prompt, cached_tokens=0
+        SampleKind.COLD,
+        0,
+        (int(first * 1e9),),
+        round_trip_ns=int(trip * 1e9),
+        tokens=1,
+        prompt_tokens=prompt,
+        cached_tokens=0,
     )
-    assert metrics.prefill_rate(sample, trip) == rate
+    assert metrics.prefill_rate(sample) == rate
 
 
 def test_the_depth_of_a_point_lies_in_the_middle_of_what_was_written() -> None:

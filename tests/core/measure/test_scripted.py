@@ -7,9 +7,12 @@ LM Studio 2026-04, vLLM 2026-10); the clock is the script's own.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.measure import metrics
 from core.measure.checks import checked
@@ -19,6 +22,10 @@ from core.measure.run import Cell, Sample, SampleKind, TokenSource
 from tests.support.wire import play
 
 MS = 1000  # microseconds
+
+
+def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3)
 
 
 def sse(values: dict[str, Any] | str) -> bytes:
@@ -100,7 +107,8 @@ def test_lm_studio() -> None:
     assert metrics.tpot(sample) == pytest.approx(0.012345, abs=1e-9)
     assert metrics.server_decode_rate(sample) is None
     assert metrics.prefill_rate(sample) == pytest.approx(2000 / 1.088, rel=1e-12)
-    assert metrics.prefill_rate(sample, round_trip=0.088) == pytest.approx(2000, rel=1e-12)
+    far = replace(sample, round_trip_ns=88_000_000)
+    assert metrics.prefill_rate(far) == pytest.approx(2000, rel=1e-12)
     assert (sample.tokens, sample.token_source) == (20, TokenSource.USAGE)
 
 
@@ -286,3 +294,26 @@ def test_a_stream_without_its_last_word_is_whole_where_it_said_why_it_ended() ->
     end = sse({"choices": [{"delta": {}, "finish_reason": "length"}]})
     sample = play(Recorder(openai.read, ends_at_done=True), [(10, delta(content="a")), (20, end)])
     assert sample.sound
+
+
+@given(
+    st.lists(st.binary(max_size=200), max_size=8),
+    st.sampled_from([llama_server.read, ollama.read, openai.read]),
+    st.booleans(),
+)
+def test_any_bytes_make_a_sample_and_raise_nothing(
+    parts: list[bytes], read: Any, lines: bool
+) -> None:
+    recorder = Recorder(read, lines=lines, ends_at_done=not lines)
+    sample = play(recorder, list(enumerate(parts)))
+    assert recorder.done
+    assert metrics.decode_rate(sample) is None or sample.arrivals_ns
+
+
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), _nested))
+def test_events_of_any_shape_make_a_sample_and_raise_nothing(values: Any) -> None:
+    names = ("choices", "usage", "timings", "error", "stop", "content", "message", "done", "delta")
+    for read in (llama_server.read, ollama.read, openai.read):
+        for name in names:
+            read({name: values})
+            read({name: [values], "stop": True, "done": True})

@@ -10,8 +10,9 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from threading import Event as Flag
-from threading import Thread
+from threading import Thread, Timer
 from time import monotonic, sleep
 
 import psutil
@@ -91,7 +92,7 @@ def test_a_pause_holds_it_and_it_goes_on() -> None:
         assert measuring.run.status is RunStatus.DONE
 
 
-@pytest.mark.parametrize("moment", [1, 5, 9, 12, 15])
+@pytest.mark.parametrize("moment", [1, 9, 12])
 def test_a_worker_that_is_killed_loses_no_finished_cell_and_is_told(moment: int) -> None:
     played = Played(faults={moment: slow})
     with playing(ServerKind.LLAMA_SERVER, played) as (_, target):
@@ -107,6 +108,36 @@ def test_a_worker_that_is_killed_loses_no_finished_cell_and_is_told(moment: int)
     assert [problem.code for problem in run.problems] == ["worker_gone"]
     assert [cell.depth for cell in run.finished_cells] == ([64] if moment >= 9 else [])
     assert gone(measuring.pid)
+
+
+def killed_after(seconds: float, server_dies: bool) -> tuple[Run, list[int]]:
+    """A run in which the server or the worker is killed, and the depths said to be finished."""
+    with playing(ServerKind.LLAMA_SERVER, Played()) as (server, target):
+        with Session(job_for(target)) as measuring:
+
+            def kill() -> None:
+                server.die() if server_dies else os.kill(measuring.pid, signal.SIGKILL)
+
+            timer = Timer(seconds, kill)
+            timer.start()
+            finished = [
+                event.cell.depth
+                for event in measuring.events()
+                if isinstance(event, CellDone) and event.cell.finished
+            ]
+            timer.cancel()
+            timer.join()
+        assert gone(measuring.pid)
+        return measuring.run, finished
+
+
+def test_workers_and_servers_killed_at_random_moments_lose_no_finished_cell() -> None:
+    random = Random(0)
+    for number in range(12):
+        run, finished = killed_after(random.uniform(0.05, 0.6), server_dies=number % 3 == 0)
+        assert run.status in (RunStatus.FAILED, RunStatus.DONE)
+        assert [cell.depth for cell in run.finished_cells] == finished
+        assert all(len(cell.measured) == 6 for cell in run.finished_cells)
 
 
 def test_what_was_lost_is_measured_on_resume_and_nothing_else() -> None:
