@@ -44,6 +44,7 @@ def test_without_a_machine_there_is_nothing_to_do_with_one(
 ) -> None:
     dialog = OwnMachinesDialog(document)
     qtbot.addWidget(dialog)
+    assert dialog.status.shown == "No machine is kept yet."
     assert not dialog.rename.isEnabled() and not dialog.export.isEnabled()
     assert dialog.add_present.isEnabled()
 
@@ -61,6 +62,9 @@ def test_the_plans_machine_is_kept_renamed_and_deleted(dialog: OwnMachinesDialog
     dialog.delete.click()
     assert names() == ["Attic"]
     assert len(changes) == 3
+    dialog.undo.click()
+    assert names() == ["Attic", "Desk"]
+    assert not dialog.undo.isVisible()
 
 
 def test_a_machine_is_compared_or_planned_for(

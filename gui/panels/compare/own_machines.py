@@ -49,6 +49,10 @@ class OwnMachinesDialog(QDialog):
         self.list.setAccessibleName("Own machines")
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.status = LiveText(Style.MUTED, wrap=True)
+        self._before: tuple[Machine, ...] = ()
+        self.undo = QPushButton("U&ndo")
+        self.undo.setAccessibleName("Bring the deleted machine back")
+        self.undo.hide()
         self.compare = QPushButton("Com&pare")
         self.plan = QPushButton("&Use for the plan")
         self.rename = QPushButton("&Rename…")
@@ -70,6 +74,7 @@ class OwnMachinesDialog(QDialog):
         column.addWidget(Text(_WHAT, Style.MUTED, wrap=True))
         foot = QHBoxLayout()
         foot.addWidget(self.status, 1)
+        foot.addWidget(self.undo)
         foot.addWidget(close)
         column.addLayout(foot)
         of_one.set_cells(self._of_one)
@@ -84,13 +89,14 @@ class OwnMachinesDialog(QDialog):
             (self.add_present, lambda: self._add(self._document.machine)),
             (self.import_file, self._import),
             (self.export, self._export),
+            (self.undo, lambda: self._keep(self._before, "Brought back.")),
         ):
             button.setAutoDefault(False)
             button.clicked.connect(slot)
         self.list.itemDoubleClicked.connect(lambda _: self.chosen.emit(self._current().id))
         self.list.currentRowChanged.connect(lambda _: self._enable())
         metrics = self.fontMetrics()
-        self.resize(70 * metrics.averageCharWidth(), 22 * metrics.height())
+        self.resize(96 * metrics.averageCharWidth(), 22 * metrics.height())
         self._show()
         if stored.problem is not None:
             self.status.set_text(f"{stored.problem.message} {stored.problem.advice}")
@@ -143,7 +149,8 @@ class OwnMachinesDialog(QDialog):
         except OSError as error:
             self.status.set_text(f"Your machines could not be saved: {error.strerror or error}.")
             return
-        self._machines = machines
+        self._before, self._machines = self._machines, machines
+        self.undo.setVisible(len(machines) < len(self._before))
         self._show()
         self.status.set_text(words)
         self.changed.emit()
@@ -163,6 +170,8 @@ class OwnMachinesDialog(QDialog):
         self._enable()
 
     def _enable(self) -> None:
+        if not self._machines:
+            self.status.set_text("No machine is kept yet.")
         for button in self._of_one:
             button.setEnabled(self.list.currentRow() >= 0)
         self.export.setEnabled(bool(self._machines))
