@@ -1,12 +1,13 @@
 """Text into tokens, with a model's own vocabulary and the rules of the engine that runs it."""
 
 from core.tokens.count import Counted, count_text, estimated
-from core.tokens.tokenizer import Piece, Tokenizer, common_start
+from core.tokens.tokenizer import Piece, Start, Tokenizer, common_start
 from core.tokens.vocabulary import Vocabulary, VocabularyError, read_vocabulary
 
 __all__ = [
     "Counted",
     "Piece",
+    "Start",
     "Tokenizer",
     "Vocabulary",
     "VocabularyError",

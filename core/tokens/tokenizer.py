@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from core.problems import Problem, Severity
 from core.tokens.merging import merged
@@ -239,22 +239,26 @@ class Tokenizer:
         return found
 
 
-def common_start(first: str, second: str, tokenizer: Tokenizer) -> tuple[int, int, int]:
+class Start(NamedTuple):
     """How two requests begin alike: the characters and the tokens that both share, and the tokens
-    of the second. The tokens after the shared ones are read again where an engine keeps a prefix.
-    """
-    shared = 0
-    for a, b in zip(first, second, strict=False):
-        if a != b:
-            break
-        shared += 1
+    of each. What follows the shared tokens of the second is read again by an engine that keeps
+    a prefix."""
+
+    characters: int
+    tokens: int
+    first: int
+    second: int
+
+
+def common_start(first: str, second: str, tokenizer: Tokenizer) -> Start:
+    """Where a request begins to differ from the one before it."""
     one, two = tokenizer.encode(first), tokenizer.encode(second)
-    same = 0
-    for left, right in zip(one, two, strict=False):
-        if left != right:
-            break
-        same += 1
-    return shared, same, len(two)
+    return Start(_same(first, second), _same(one, two), len(one), len(two))
+
+
+def _same(first: Sequence[object], second: Sequence[object]) -> int:
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 # Bytes that are no UTF-8 were read by surrogateescape and are written back as they were.

@@ -8,13 +8,22 @@ from pathlib import Path
 from core.gguf import display
 from core.gguf.header import Header
 from core.problems import Problem, Severity
-from core.tokens import Counted, Tokenizer, VocabularyError, estimated, read_vocabulary
+from core.tokens import (
+    Counted,
+    Start,
+    Tokenizer,
+    VocabularyError,
+    common_start,
+    estimated,
+    read_vocabulary,
+)
 from core.tokens.count import counted
 from core.units import format_bytes
 from gui.workers.runner import Function, Handle
 
 _LARGEST = 32 << 20  # bytes of a text
 _LOOKED_AT = 1 << 13
+_SHOWN = 40  # characters of what differs
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +33,16 @@ class TextCount:
     field: str
     path: Path
     counted: Counted | None
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartFound:
+    """How two requests begin alike, and the text from where the second differs; or what went
+    wrong."""
+
+    start: Start | None
+    differs: str = ""
     problem: Problem | None = None
 
 
@@ -52,6 +71,29 @@ class Counter:
                 return None  # nobody waits for it any more
 
         return count
+
+    def comparing(self, header: Header, first: Path, second: Path) -> Function:
+        """Find where the second of two requests differs from the first. Answers a
+        `StartFound`."""
+
+        def compare(handle: Handle) -> StartFound | None:
+            texts = [_read(path) for path in (first, second)]
+            one, two = texts
+            if isinstance(one, Problem):
+                return StartFound(None, problem=one)
+            if isinstance(two, Problem):
+                return StartFound(None, problem=two)
+            try:
+                self._learn(header, handle)
+            except VocabularyError:
+                return None  # nobody waits for it any more
+            if self._tokenizer is None:
+                return StartFound(None, problem=Problem("no-start", self._why, Severity.WARNING))
+            start = common_start(one, two, self._tokenizer)
+            differs = " ".join(two[start.characters :][:_SHOWN].split())
+            return StartFound(start, differs)
+
+        return compare
 
     def _learn(self, header: Header, handle: Handle) -> None:
         if header is self._header:

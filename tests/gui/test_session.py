@@ -251,6 +251,29 @@ def test_a_text_dropped_on_a_number_is_counted_with_the_model_s_vocabulary(
     assert "own vocabulary" in line.text.shown
 
 
+def test_two_captured_requests_are_compared(
+    qtbot: QtBot, document: Document, page: SessionPage, tmp_path: Path
+) -> None:
+    """A01: the planner finds the first token that differs."""
+    made, _ = recorded()["qwen35"]
+    model = write_tiny_llama(tmp_path / "tiny.gguf", tokenizer=made.add_to)
+    document.set_model(model_from(open_file(model)))
+    texts = [f"Rules.\nNow: 12:00:0{n}\n" + "tools " * 300 for n in (1, 2)]
+    paths = [tmp_path / "one.txt", tmp_path / "two.txt"]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text.encode())
+    with qtbot.waitSignal(page.runner.ended):
+        page.compare(*paths)
+    choice = page.controls.choice
+    assert choice.change is Change.OWN
+    assert 5 < choice.change_at < 25
+    assert "from “2 tools tools" in page.counted.lines[0].text.shown
+    paths[1].write_bytes((texts[0] + "and more").encode())
+    with qtbot.waitSignal(page.runner.ended):
+        page.compare(*paths)
+    assert page.controls.choice.change is Change.NOTHING
+
+
 def test_a_model_without_tokens_gives_an_estimate_that_says_so(
     qtbot: QtBot, document: Document, page: SessionPage, tmp_path: Path
 ) -> None:

@@ -5,7 +5,7 @@ from core.plan.session.requests import Segment, SegmentKind, timeline
 from core.plan.session.simulate import pool_exhausted_by, simulate
 from core.plan.session.summary import plan_session
 from core.plan.session.values import Event, Reading, Session, TimeLimit, Turn
-from core.plan.session.words import headline, reuse_words
+from core.plan.session.words import headline, range_words, reuse_words
 
 __all__ = [
     "PRESETS",
@@ -22,6 +22,7 @@ __all__ = [
     "headline",
     "plan_session",
     "pool_exhausted_by",
+    "range_words",
     "reuse_words",
     "simulate",
     "timeline",

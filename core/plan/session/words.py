@@ -8,7 +8,7 @@ from core.plan.engines import RULES
 from core.plan.plan import Plan
 from core.plan.session.choice import Change
 from core.plan.session.simulate import IDLE_UNLOAD, pool_exhausted_by
-from core.plan.session.values import Event, Reading, Seconds, Session
+from core.plan.session.values import Event, Reading, Seconds, Session, added
 from core.problems import Problem, Severity
 from core.units import format_bytes, format_seconds, format_tokens
 
@@ -40,6 +40,16 @@ def headline(session: Session) -> str:
         f"{turns} {verb} {_duration(total)}{best}{within}; the longest wait for a first token is "
         f"{_duration(wait)}, at turn {session.longest_turn}."
     )
+
+
+def range_words(session: Session) -> str:
+    """Between which ends the whole time is expected; empty where that is not known or exact."""
+    spans = added(turn.busy for turn in session.turns)
+    if spans is None or not session.turns or spans.high - spans.low < 0.5:
+        return ""
+    pauses = session.choice.pause * (len(session.turns) - 1)
+    low, high = (_duration(seconds + pauses) for seconds in (spans.low, spans.high))
+    return f"Likely between {low} and {high}." if low != high else ""
 
 
 def reuse_words(session: Session) -> str:

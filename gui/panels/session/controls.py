@@ -59,11 +59,12 @@ _CACHES = (None, 0, 8192, 16_384, 32_768, 65_536)
 class SessionControls(QWidget):
     """``changed`` carries the new choice, for changes by the user only. ``count_asked`` carries the
     name of a field and the text file to count for it, ``text_asked`` one for which a file is to be
-    chosen."""
+    chosen. ``compare_asked``: two requests shall be compared."""
 
     changed = Signal(SessionChoice)
     count_asked = Signal(str, Path)
     text_asked = Signal(str)
+    compare_asked = Signal()
 
     def __init__(self, choice: SessionChoice, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -87,6 +88,11 @@ class SessionControls(QWidget):
         )
         self.change.setMinimumContentsLength(16)
         self.change.activated.connect(lambda n: self._set(change=list(_CHANGES)[n]))
+        self.compare = QPushButton("Compare two requests…")
+        self.compare.setToolTip(
+            "Two captured requests, one after the other: from which token on do they differ?"
+        )
+        self.compare.clicked.connect(lambda: self.compare_asked.emit())
         self.change_at = self._spin("First changed token", "change_at", 0, _MOST_TOKENS)
         self.side_requests = self._spin("Side requests each turn", "side_requests", 0, 100)
         self.side_requests.setToolTip("Titles, tags, summaries, sub-agents: other prompts")
@@ -165,9 +171,9 @@ class SessionControls(QWidget):
         shown = next((p for p in PRESETS if p.choice == choice), None)
         self.basis.set_text(shown.about if shown else "Your own session.")
 
-    def take(self, name: str, tokens: int) -> None:
-        """A text was counted for a field."""
-        self._set(**{name: tokens})
+    def take(self, **changes: Any) -> None:
+        """Something was counted for these fields."""
+        self._set(**changes)
 
     def _show_rows(self, choice: SessionChoice, engine: Engine) -> None:
         ollama = engine is Engine.OLLAMA
@@ -286,6 +292,7 @@ class SessionControls(QWidget):
     def set_counting(self, counting: bool) -> None:
         """Whether a text is being counted just now."""
         self.count_button.setEnabled(not counting)
+        self.compare.setEnabled(not counting)
         self.count_button.setText("Counting…" if counting else "Count a text file…")
 
     def _lay_out(self) -> None:
@@ -309,6 +316,7 @@ class SessionControls(QWidget):
                 Text("Each request changes", Style.BODY),
                 self.change,
                 ("First changed token", self.change_at),
+                self.compare,
                 self.compacts,
                 ("Above, per cent", self.compact_at),
                 ("Summary, tokens", self.summary),

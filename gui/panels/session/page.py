@@ -18,14 +18,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.gguf import display
 from core.plan.choice import Engine
 from core.plan.session import (
     PRESETS,
+    Change,
     Event,
     Session,
     SessionChoice,
     headline,
     plan_session,
+    range_words,
     reuse_words,
 )
 from core.plan.session.storing import choice_from_json, choice_to_json
@@ -42,7 +45,7 @@ from gui.widgets.note_lines import NoteLines
 from gui.widgets.session_picture import OTHER, WAIT, WRITE, SessionPicture
 from gui.widgets.text import Style
 from gui.widgets.tone_legend import ToneLegend
-from gui.workers.counting import Counter, TextCount
+from gui.workers.counting import Counter, StartFound, TextCount
 from gui.workers.runner import Runner
 
 DEFAULT = PRESETS[0].choice
@@ -87,6 +90,7 @@ class SessionPage(QWidget):
         self.controls.changed.connect(self._choose)
         self.controls.count_asked.connect(self.count)
         self.controls.text_asked.connect(self._ask_for_text)
+        self.controls.compare_asked.connect(self._ask_for_two)
         self.counted = NoteLines()
         self.headline = LiveText(Style.HEADLINE, wrap=True)
         self.reuse = LiveText(wrap=True)
@@ -152,7 +156,7 @@ class SessionPage(QWidget):
         self.controls.show_choice(self.controls.choice, Engine(plan.settings.engine))
         made = self._session = plan_session(plan, self.controls.choice)
         self.headline.set_text(headline(made))
-        self.reuse.set_text(reuse_words(made))
+        self.reuse.set_text(" ".join(w for w in (range_words(made), reuse_words(made)) if w))
         self.reuse.setVisible(bool(self.reuse.shown))
         self.picture.set_bars(bars_of(made))
         for widget in (self.picture, self.legend, self.table):
@@ -201,15 +205,51 @@ class SessionPage(QWidget):
         if name:
             self.count(field, Path(name))
 
-    def _counted(self, answer: TextCount | None) -> None:
+    def compare(self, first: Path, second: Path) -> None:
+        """Find the first token in which the second request differs from the first."""
+        model = self._document.model
+        if model is not None:
+            self.controls.set_counting(True)
+            self.runner.start(self._counter.comparing(model.file.header, first, second))
+
+    def _ask_for_two(self) -> None:
+        first, _ = QFileDialog.getOpenFileName(self, "The earlier request, as text")
+        second, _ = QFileDialog.getOpenFileName(self, "The later one") if first else ("", "")
+        if second:
+            self.compare(Path(first), Path(second))
+
+    def _compared(self, answer: StartFound) -> None:
+        if answer.start is None:
+            self.counted.set_problems([answer.problem] if answer.problem else [])
+            return
+        start = answer.start
+        again = start.second - start.tokens
+        words = (
+            f"The two requests have their first {format_tokens(start.tokens)} tokens in common; "
+            f"{format_tokens(again)} of {format_tokens(start.second)} are read again"
+        )
+        where = f", from “{display(answer.differs)}” on." if answer.differs else "."
+        self.counted.set_problems([Problem("compared", words + where, Severity.NOTE)])
+        # The end of the first may join with what follows it: that is no change.
+        if start.tokens >= start.first - 1:
+            self.controls.take(change=Change.NOTHING)
+        else:
+            self.controls.take(change=Change.OWN, change_at=start.tokens)
+
+    def _counted(self, answer: TextCount | StartFound | None) -> None:
         if answer is None:
+            return
+        if isinstance(answer, StartFound):
+            self._compared(answer)
             return
         if answer.problem is not None or answer.counted is None:
             self.counted.set_problems([answer.problem] if answer.problem else [])
             return
         number = answer.counted.tokens
         label = TOKEN_FIELDS[answer.field].replace("&", "")
-        words = f"{answer.path.name} has {format_tokens(number.value or 0)} tokens: {label}."
+        words = (
+            f"{display(answer.path.name)} has {format_tokens(number.value or 0)} tokens: {label}."
+        )
         if not answer.counted.exact:
             words = words.replace(" has ", " has about ")
         self.counted.set_problems(
@@ -222,7 +262,7 @@ class SessionPage(QWidget):
                 )
             ]
         )
-        self.controls.take(answer.field, number.value or 0)
+        self.controls.take(**{answer.field: number.value or 0})
 
     # How it is put together.
 

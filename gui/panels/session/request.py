@@ -6,7 +6,7 @@ from time import monotonic
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStyle, QVBoxLayout, QWidget
 
 from core.plan.plan import PartKind, Plan
 from core.plan.session import Segment, SegmentKind, Session, timeline
@@ -18,6 +18,7 @@ from gui.widgets.text import Style, Text
 from gui.widgets.tone_legend import ToneLegend
 
 _FRAME_MS = 50
+_CALM_MS = 1000  # where the desktop is asked for no motion the hand steps once a second
 # A request that takes longer is played faster, so that nobody waits as long as it takes.
 _LONGEST_PLAY = 12.0
 _PARTS = {
@@ -46,7 +47,6 @@ class RequestView(QWidget):
         self._began = 0.0
         self._speed = 1.0
         self._timer = QTimer(self)
-        self._timer.setInterval(_FRAME_MS)
         self._timer.timeout.connect(self._advance)
         self.heading = Text("ONE REQUEST", Style.HEADING)
         self.play = QPushButton("Play")
@@ -111,7 +111,8 @@ class RequestView(QWidget):
         whole = self._segments[-1].end
         self._speed = max(1.0, whole / _LONGEST_PLAY)
         self._began = monotonic()
-        self._timer.start()
+        moves = self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, self)
+        self._timer.start(_FRAME_MS if moves else _CALM_MS)
         self.play.setText("Stop")
 
     def _stop(self) -> None:

@@ -83,7 +83,9 @@ def test_two_requests_are_compared_up_to_their_first_difference() -> None:
     cutter = Tokenizer(Vocabulary(made.model, made.pre, made.tokens, made.types, (), made.merges))
     first = "You are a helper.\nTime: 12:00:01\n" + "tools " * 50
     second = first.replace("12:00:01", "12:00:02")
-    characters, tokens, whole = common_start(first, second, cutter)
-    assert first[:characters].endswith("12:00:0")
-    assert 0 < tokens < 40 < whole
-    assert common_start(first, first, cutter)[1:] == (whole, whole)
+    start = common_start(first, second, cutter)
+    assert first[: start.characters].endswith("12:00:0")
+    assert 0 < start.tokens < 40 < start.second
+    longer = common_start(first, first + "more", cutter)
+    assert longer.characters == len(first)
+    assert longer.second > longer.tokens >= longer.first - 1

@@ -9,7 +9,7 @@ import pytest
 
 from core.machine import custom
 from core.plan.choice import Engine
-from core.plan.plan import DepthPoint
+from core.plan.plan import DepthPoint, Span
 from core.plan.session import (
     Change,
     Event,
@@ -19,6 +19,7 @@ from core.plan.session import (
     headline,
     plan_session,
     pool_exhausted_by,
+    range_words,
     reuse_words,
 )
 from core.plan.session.rates import ceiling_seconds, steady
@@ -318,6 +319,31 @@ def test_a_session_is_said_in_words() -> None:
     assert reuse_words(made) == (
         "Without reuse of what was read before it would take 1 min 3 s, 23.1 s more."
     )
+
+
+class Roughly:
+    """Rates that are known to a quarter."""
+
+    at_best = False
+
+    def prefill(self, history: int, new_tokens: int) -> Seconds:
+        return Span(new_tokens / 1250, new_tokens / 1000, new_tokens / 800)
+
+    def decode(self, depth: int, tokens: int) -> Seconds:
+        return Span(tokens / 62.5, tokens / 50, tokens / 40)
+
+    def load(self) -> Seconds:
+        return NO_TIME
+
+
+def test_what_is_not_known_exactly_is_a_range() -> None:
+    choice = SessionChoice(turns=1, system_tokens=0, new_tokens=30_000, answer_tokens=1500)
+    made = plan_session(plan_of(), choice, Roughly())
+    assert range_words(made) == "Likely between 48 s and 1 min 15 s."
+    assert made.allow.value == pytest.approx(75.0)
+    # A limit that the slow end hits is worth a word.
+    assert {limit.seconds: limit.whole_turn for limit in made.limits}[60.0] == 1
+    assert range_words(session(plan_of(), turns=1)) == ""
 
 
 def test_a_compaction_comes_before_the_context_is_full() -> None:
