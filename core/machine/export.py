@@ -66,6 +66,7 @@ def _device(device: Device) -> Plain:
         "architecture": device.architecture or None,
         "part": None if device.part is None else device.part.value,
         "link": _link(device.link),
+        "margin": device.margin,
     }
 
 

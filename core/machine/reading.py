@@ -81,7 +81,16 @@ def _device(values: object, what: str) -> Device:
         architecture=_text(table.get("architecture"), f"architecture of {what}"),
         part=None if part is None else _one_of(RowKind, part, f"part of {what}"),
         link=_link(table.get("link"), f"link of {what}"),
+        margin=_margin(table.get("margin"), what),
     )
+
+
+def _margin(value: object, what: str) -> int | None:
+    """Bytes that shall stay free; None where nobody said."""
+    margin = _count(value, LARGEST)
+    if value is not None and margin is None:
+        raise ValueError(f"what shall stay free on {what} is no size")
+    return margin
 
 
 def _disk(values: object) -> Disk:

@@ -15,7 +15,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.machine import Machine, as_dict, catalogue, combine, custom, detect, own, places
+from core.machine import (
+    Machine,
+    as_dict,
+    catalogue,
+    combine,
+    custom,
+    detect,
+    own,
+    places,
+    with_margin,
+)
 from core.machine.reading import machine_of
 from core.provenance import Number, Rank, Source, Unit
 
@@ -29,6 +39,14 @@ MAC = catalogue.machine("apple-m4-max-40-core-gpu")
 def test_every_machine_of_the_catalogue_comes_back_as_it_was(row: catalogue.Row) -> None:
     machine = catalogue.machine(row.id)
     assert machine_of(json.loads(own.report(machine))) == machine
+
+
+def test_what_shall_stay_free_comes_back_as_well() -> None:
+    machine = with_margin(PC, 2 * GIB)
+    assert machine != PC
+    assert machine_of(json.loads(own.report(machine))) == machine
+    with pytest.raises(ValueError, match="stay free"):
+        machine_of(changed("devices.0.margin", -1))
 
 
 def test_this_computer_comes_back_as_it_was() -> None:
