@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.measure import metrics
+from core.measure.metrics import DEPTH_SLACK
 from core.measure.run import Cell, Sample, SampleKind
 from core.problems import Problem, Severity
 from core.units import format_share, format_tokens
@@ -13,7 +14,6 @@ LEAST_SHARE = 0.9  # of the tokens asked for; a shorter answer ended by itself
 KEPT_SLACK = 16  # tokens of a prompt that a server may read anew although it keeps the rest
 COLD_SLACK = 16  # tokens that a fresh prompt may share with another one: what begins every text
 RELOAD_SECONDS = 0.2
-DEPTH_SLACK = 2  # tokens by which a prompt of words may miss its depth
 
 # What a second try may cure.
 PASSING = frozenset(
@@ -71,6 +71,8 @@ def _ended_well(sample: Sample, tokens: int) -> list[Problem]:
 
 def _prompt_as_sent(sample: Sample, depth: int, exact: bool) -> list[Problem]:
     counted = sample.prompt_tokens
+    if sample.kind in (SampleKind.RUN, SampleKind.WARM_UP) and sample.cached_tokens is None:
+        return []  # it may count only what it read anew; the fill before was checked
     if counted is None or abs(counted - depth) <= (0 if exact else DEPTH_SLACK):
         return []
     if counted < depth // 2 + depth // 4:

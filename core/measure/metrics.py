@@ -22,6 +22,7 @@ LEAST_RUNS_FOR_TAIL = 20  # below it the 95th percentile is just the maximum
 LEAST_GAPS_FOR_TAIL = 100
 HAND_OVER_SECONDS = 1e-4
 DELIVERY = 0.03  # by more than this the client and the server may not differ
+DEPTH_SLACK = 2  # tokens by which a prompt of words may miss its depth
 _CONFIDENCE = 0.95
 
 
@@ -252,16 +253,19 @@ def time_per_token(cell: Cell) -> Summary | None:
 
 
 def fresh(cell: Cell) -> tuple[Sample, ...]:
-    """The sound requests whose whole prompt was read: cold ones, and a fill that found nothing."""
-    return tuple(
-        s
-        for s in cell.samples
-        if s.sound
-        and (
-            s.kind is SampleKind.COLD
-            or (s.kind is SampleKind.FILL and s.cached_tokens is not None and s.cached_tokens <= 1)
-        )
-    )
+    """The sound requests whose whole prompt was read, at the cell's own depth: cold ones, and a
+    fill that found nothing. A prompt of words may first have missed the depth."""
+    depth = exact_depth(cell)
+
+    def whole(s: Sample) -> bool:
+        found_nothing = s.cached_tokens is not None and s.cached_tokens <= 1
+        return s.kind is SampleKind.COLD or (s.kind is SampleKind.FILL and found_nothing)
+
+    def there(s: Sample) -> bool:
+        counted = s.prompt_tokens
+        return depth is None or counted is None or abs(counted - depth) <= DEPTH_SLACK
+
+    return tuple(s for s in cell.samples if s.sound and whole(s) and there(s))
 
 
 def time_to_first(cell: Cell) -> Summary | None:
@@ -279,9 +283,21 @@ def prefill(cell: Cell) -> Summary | None:
 
 
 def exact_depth(cell: Cell) -> int | None:
-    """Tokens in the cache when writing began, as the server counted them; None where it did not."""
-    counts = [s.prompt_tokens for s in cell.measured if s.prompt_tokens is not None]
-    return round(middle(counts)) if counts else None
+    """Tokens in the cache when writing began, as the server counted them; None where it did not.
+
+    Some servers count only what they read anew; the depth is then that of the fill before.
+    """
+    filled = [
+        s.prompt_tokens
+        for s in cell.samples
+        if s.sound and s.kind in (SampleKind.COLD, SampleKind.FILL) and s.prompt_tokens is not None
+    ]
+    counts = [
+        filled[-1] if filled and s.cached_tokens is None else s.prompt_tokens
+        for s in cell.measured
+        if s.prompt_tokens is not None or (filled and s.cached_tokens is None)
+    ]
+    return round(middle(count for count in counts if count is not None)) if counts else None
 
 
 def point_depth(cell: Cell) -> float | None:

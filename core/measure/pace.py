@@ -21,6 +21,10 @@ class Pace:
         self.rates = rates
         self._all = steps(plan, skip)
         self._remaining = list(self._all)
+        # Asked for while a request is timed, so that it is worked out before.
+        self._left: float | None = None
+        self._whole: float | None = None
+        self._refresh()
 
     def learn(self, sample: Sample) -> None:
         """The rates of one request."""
@@ -32,23 +36,31 @@ class Pace:
         if rate and depth is not None and (sample.tokens or 0) >= _LEAST_WRITTEN:
             others = [(d, r) for d, r in rates.decode if d != depth]
             rates = replace(rates, decode=tuple(sorted([*others, (depth, rate)])))
-        self.rates = rates
+        if rates != self.rates:
+            self.rates = rates
+            self._refresh()
 
     def step_done(self, depth: int, concurrency: int, kind: SampleKind) -> None:
         """One planned round of requests is behind us; others were repetitions."""
         for number, step in enumerate(self._remaining):
             if (step.depth, step.concurrency, step.kind) == (depth, concurrency, kind):
                 del self._remaining[number]
+                self._refresh()
                 return
 
     def cell_done(self, depth: int, concurrency: int) -> None:
         """Nothing more of this cell will come."""
         key = (depth, concurrency)
         self._remaining = [s for s in self._remaining if (s.depth, s.concurrency) != key]
+        self._refresh()
 
     def seconds_left(self) -> float | None:
         """For what is planned; None where the rates are not known."""
-        return expected_seconds(self._remaining, self.rates)
+        return self._left
+
+    def _refresh(self) -> None:
+        self._left = expected_seconds(self._remaining, self.rates)
+        self._whole = expected_seconds(self._all, self.rates)
 
     def progress(
         self,
@@ -61,7 +73,7 @@ class Pace:
         share: float = 0.0,
     ) -> Progress:
         """Where it is; ``share`` is how much of the request that is under way has been written."""
-        left, whole = self.seconds_left(), expected_seconds(self._all, self.rates)
+        left, whole = self._left, self._whole
         done = 0.0
         if left is not None and whole:
             key = (depth, concurrency, phase)

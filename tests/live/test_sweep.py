@@ -15,7 +15,7 @@ import pytest
 from core import command_line
 from core.gguf import open_file
 from core.measure import metrics
-from core.measure.discovery import State, find, match_file
+from core.measure.discovery import State, discover, find, match_file
 from core.measure.events import CellDone, SampleDone
 from core.measure.job import Job
 from core.measure.metrics import DELIVERY
@@ -57,6 +57,14 @@ def test_the_server_tells_what_it_runs(target: Target, server: Server, model: Pa
     # The same by what it counts, where its path says nothing.
     apart = replace(target, model_path="")
     assert match_file(apart, model_from(open_file(model))).same is True
+
+
+def test_it_is_found_by_its_process_although_its_port_is_any(server: Server) -> None:
+    found = {each.url: each for each in discover()}
+    (target,) = found[server.url].targets
+    assert found[server.url].driver == ""
+    assert target.pid == server.pid
+    assert target.context == CONTEXT
 
 
 def test_a_sweep_to_16k_is_exact_and_agrees_with_the_servers_timings(target: Target) -> None:

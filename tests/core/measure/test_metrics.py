@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.measure import metrics
-from core.measure.checks import oddities
+from core.measure.checks import checked, oddities
 from core.measure.run import Cell, Sample, SampleKind, TokenSource
 from core.problems import Problem, Severity
 
@@ -128,6 +128,23 @@ def test_the_depth_of_a_point_lies_in_the_middle_of_what_was_written() -> None:
     cell = cell_of(*[BASE] * 6)
     assert metrics.exact_depth(cell) == 4096
     assert metrics.point_depth(cell) == 4096 + 63 / 2
+
+
+def test_a_server_that_counts_only_what_it_read_has_the_depth_of_the_fill_before() -> None:
+    """Older Ollama: one token of the prompt is read for each warm request, or none is counted."""
+    cold = replace(BASE, kind=SampleKind.COLD, cached_tokens=None)
+    for counted in (1, None):
+        warm = replace(BASE, prompt_tokens=counted, cached_tokens=None)
+        assert metrics.exact_depth(cell_of(cold, *[warm] * 6)) == 4096
+        assert checked(warm, 4096, 64, exact=False).problems == ()
+
+
+def test_a_prompt_that_first_missed_its_depth_says_nothing_about_it() -> None:
+    missed = replace(BASE, kind=SampleKind.COLD, prompt_tokens=4500, arrivals_ns=(9_000_000_000,))
+    right = replace(BASE, kind=SampleKind.COLD, cached_tokens=0)
+    first = metrics.time_to_first(cell_of(missed, right, *[BASE] * 6))
+    assert first is not None
+    assert (first.n, first.median) == (1, 0.1)
 
 
 def test_samples_that_went_wrong_and_warm_ups_do_not_count() -> None:
