@@ -63,6 +63,7 @@ class Actions(QObject):
         self.compare = self._action("&Compare machines and models", "Ctrl+5")
         self.session = self._action("&Session", "Ctrl+6")
         self.explain = self._action("&Explain", "Ctrl+9")
+        self.passes = self._action("Speculatio&n and several users…", "Ctrl+B")
         self.detect = self._action("&Look at this computer again", "F5")
         self.measure = self._action("Measure memory &bandwidth")
         self.measure_disk = self._action("&Time the disk of this model")
@@ -92,6 +93,7 @@ class Actions(QObject):
             self.compare,
             self.session,
             self.explain,
+            self.passes,
             self.check_engine,
             self.measure_disk,
         )
@@ -160,7 +162,7 @@ class Actions(QObject):
         view = bar.addMenu("&View")
         view.addActions([self.overview, self.tensors, self.metadata, self.plan])
         view.addSeparator()
-        view.addActions([self.compare, self.session, self.explain])
+        view.addActions([self.compare, self.session, self.explain, self.passes])
         view.addSeparator()
         view.addAction(self.filter)
         view.addSeparator()

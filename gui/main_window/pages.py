@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gui.panels.command import CommandDialog
     from gui.panels.compare import ComparePage
     from gui.panels.compare.own_machines import OwnMachinesDialog
+    from gui.panels.passes import PassesDialog
 
 
 def explain(document: Document) -> QWidget:
@@ -61,3 +62,10 @@ def command(document: Document, window: QWidget) -> CommandDialog:
     from gui.panels.command import CommandDialog
 
     return window.findChild(CommandDialog) or CommandDialog(document, window)
+
+
+def passes(document: Document, window: QWidget) -> PassesDialog:
+    """What speculation and several users bring; one dialog for the window."""
+    from gui.panels.passes import PassesDialog
+
+    return window.findChild(PassesDialog) or PassesDialog(document, window)

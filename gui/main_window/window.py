@@ -389,6 +389,7 @@ class MainWindow(QMainWindow):
             (a.reset, self.document.reset),
             (a.copy_markdown, lambda: self.copy_report(TextFormat.MARKDOWN)),
             (a.copy_json, lambda: self.copy_report(TextFormat.JSON)),
+            (a.passes, lambda: pages.passes(self.document, self).open_front()),
             (a.copy_command, lambda: pages.command(self.document, self).open_copy()),
             (a.paste_settings, lambda: pages.command(self.document, self).open_paste()),
             (a.filter, self.page.show_filter),
