@@ -22,6 +22,8 @@ def mechanism(model: Model) -> str:
         words.append(f"shared: {_layers(facts.shared_layers)} read another one's cache")
     if not words:
         words = [FULL]
+        if facts.states:
+            words.append("a state of fixed size beside it")
     heads = _grouped(model)
     return "; ".join([*words, heads] if heads else words)
 
@@ -35,7 +37,8 @@ def _windows(model: Model) -> list[str]:
     groups = [g for g in _attention(model) if g.window is not None and g.stride == 1]
     total = len({layer for g in _attention(model) for layer in g.layers})
     return [
-        f"window: {len(g.layers)} of {_layers(total)} keep {format_tokens(g.window or 0)} tokens"
+        f"window: {len(g.layers)} of {_layers(total)} {'keeps' if len(g.layers) == 1 else 'keep'} "
+        f"{format_tokens(g.window or 0)} tokens"
         for g in groups
     ]
 
@@ -77,7 +80,7 @@ def _grouped(model: Model) -> str:
     if len(heads) != 1:
         return ""
     ((count, kept),) = heads
-    return f"{count} heads share {kept}" if kept < count else ""
+    return f"grouped: {count} heads share {kept} of K and V" if kept < count else ""
 
 
 def _in(group: CacheGroup) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from core.compare import Candidate, ModelRow, compare_models
@@ -12,6 +14,7 @@ from core.model import model_from
 from core.model.model import Model
 from core.plan.choice import Choice
 from resources import specimens
+from tests.support.heads import heads
 
 CARD = machine_from("nvidia-geforce-rtx-3090 + ram:64GiB@51.2")
 SPECIMENS = {path.stem: model_from(open_file(path)) for path in specimens()}
@@ -33,11 +36,27 @@ def rows(*candidates: Candidate, **options: object) -> list[ModelRow]:
         ("Qwen3.6-35B", "hybrid: 30 of 40 layers keep a state of fixed size"),
         ("Qwen3.6-27B", "hybrid: 48 of 64 layers keep a state of fixed size"),
         ("DeepSeek-V3", "latent: one row of 576 for all heads"),
-        ("Llama-3.1-8B", "whole context in every layer; 32 heads share 8"),
+        ("Llama-3.1-8B", "whole context in every layer; grouped: 32 heads share 8 of K and V"),
     ],
 )
 def test_the_mechanism_is_told_from_the_files_own_keys(word: str, words: str) -> None:
     assert mechanism(specimen(word)).startswith(words)
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        ("mamba2-dense", "recurrent: a state of fixed size in every layer, no cache"),
+        ("falcon-h1-dense", "whole context in every layer; a state of fixed size beside it"),
+        ("deepseek4-moe", "window: 4 of 4 layers keep 32 tokens; compressed: a row for 4 tokens"),
+        ("glm-dsa-moe", "latent: one row of 576 for all heads; sparse: a token reads 131,072 rows"),
+        ("llada-dense", "keeps no cache"),
+        ("baichuan-dense", "whole context in every layer"),
+    ],
+)
+def test_rarer_mechanisms_are_told_too(head: str, words: str, tmp_path: Path) -> None:
+    path = heads()[head].write(tmp_path / "model.gguf")
+    assert mechanism(model_from(open_file(path))).startswith(words)
 
 
 @pytest.mark.parametrize(
