@@ -193,30 +193,30 @@ def _speeds(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
             title,
             lambda r: fact(of(r)),
             RATE,
-            help=f"{help} {_WISH}",
+            help=f"{help} In {RATE}. {_WISH}",
             words=lambda r, units: _wish(of(r), _bare(fact(of(r)))),
-            short=f"{short}, {RATE}",
+            short=f"Ceiling {short}",
         )
 
     return (
         rate(
             "ceiling_empty_tok_s",
             "Ceiling, empty",
-            "Empty",
+            "empty",
             lambda f: f.at_empty,
             "The ceiling with an empty cache.",
         ),
         rate(
             "ceiling_tok_s",
             "At depth",
-            "Depth",
+            "depth",
             lambda f: f.plan.speed.ceiling,
             "The ceiling at the chosen depth.",
         ),
         rate(
             "ceiling_full_tok_s",
             "Full",
-            "Full",
+            "full",
             lambda f: f.at_full,
             "The ceiling with all the context that the model was trained for.",
         ),

@@ -124,6 +124,22 @@ def test_a_machine_is_added_once(page: ComparePage, kept: list[StoredComparison]
     assert kept == []
 
 
+def test_more_than_can_be_compared_is_told_and_nothing_is_lost(page: ComparePage) -> None:
+    said: list[str] = []
+    page.said.connect(said.append)
+    page.chosen.add([row.id for row in catalogue.all()])
+    assert said == ["40 machines are compared at most; remove some first."]
+    assert page.chosen.texts == ("this", CARD)
+
+
+def test_a_price_alone_makes_no_plan_anew(page: ComparePage) -> None:
+    before = page.machines.rows[1].figures
+    page.chosen.set_price(CARD, 700.0)
+    assert page.machines.rows[1].figures is before
+    assert texts(page, "price") == ["", "700"]
+    assert float(texts(page, "tok_s_per_1000")[1]) > 0
+
+
 def test_removing_keeps_the_price(page: ComparePage, kept: list[StoredComparison]) -> None:
     page.machines.table.selectRow(1)
     page.machines.type_price("699.50")

@@ -14,6 +14,7 @@ from core.machine.spec import THIS
 from gui.document import LOOKING, Document
 from gui.settings import StoredComparison
 
+MOST = 40  # machines at once
 # Where nobody has chosen yet: this computer, and what many people ask about.
 FIRST = (
     THIS,
@@ -28,10 +29,11 @@ class Chosen(QObject):
     """Machines by their texts (``core.machine.spec``), in the order they were added.
 
     ``changed`` comes with every change of what is compared, ``stored_changed`` carries what the
-    settings shall keep.
+    settings shall keep, ``said`` a sentence for the user.
     """
 
     changed = Signal()
+    said = Signal(str)
     stored_changed = Signal(StoredComparison)
 
     def __init__(
@@ -94,6 +96,9 @@ class Chosen(QObject):
     def add(self, texts: Iterable[str]) -> None:
         """Compare these as well."""
         more = tuple(dict.fromkeys((*self.texts, *texts)))
+        if len(more) > MOST:
+            self.said.emit(f"{MOST} machines are compared at most; remove some first.")
+            return
         if more != self.texts:
             self._store(replace(self._stored, machines=more))
 

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.compare import MachineRow, compare_machines
+from core.compare import MachineRow, compare_machines, with_price
 from core.compare.tables import machine_columns
 from core.gguf import display
 from core.tabular import TextFormat
@@ -60,6 +60,7 @@ class MachinesView(QScrollArea):
         self._chosen = chosen
         self._rows: tuple[MachineRow, ...] = ()
         self._asked: object = None
+        self._priced: object = None
         self._build()
         self._connect()
 
@@ -121,14 +122,18 @@ class MachinesView(QScrollArea):
         model, choice = self._document.model, self._document.choice
         if model is None or not self.isVisible():
             return
-        machines = self._chosen.machines()
-        asked = (model, choice, machines, self._chosen.stored)
-        if self._asked == asked:
+        machines, prompt = self._chosen.machines(), self._chosen.prompt
+        asked = (model, choice, machines, prompt)
+        priced = (self._chosen.prices, self._chosen.stored.currency)
+        if self._asked != asked:
+            self._rows = compare_machines(
+                model, machines, choice, prompt=prompt, prices=self._chosen.prices
+            )
+        elif self._priced != priced:
+            self._rows = tuple(with_price(r, self._chosen.prices.get(r.key)) for r in self._rows)
+        else:
             return
-        self._asked = asked
-        self._rows = compare_machines(
-            model, machines, choice, prompt=self._chosen.prompt, prices=self._chosen.prices
-        )
+        self._asked, self._priced = asked, priced
         self._show()
 
     def _show(self) -> None:

@@ -45,6 +45,7 @@ class ComparePage(QWidget):
         column.addWidget(self.tabs)
         self.setFocusProxy(self.tabs.tabBar())
         self.chosen.stored_changed.connect(self.stored_changed)
+        self.chosen.said.connect(self.said)
         self.models.open_asked.connect(self.open_asked)
         for view in (self.machines, self.models, self.grid):
             view.said.connect(self.said)
