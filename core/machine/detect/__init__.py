@@ -90,9 +90,9 @@ class Parts:
 def put_together(parts: Parts, problems: tuple[Problem, ...] = ()) -> Machine:
     """One machine out of its parts.
 
-    A GPU on the processor counts only where there is no card and the catalogue knows it: engines
-    prefer the card, and small ones are slower than the processor they sit on. It then is the whole
-    machine, as one memory serves both.
+    A GPU on the processor counts only where there is no card and the catalogue knows what it can
+    do: engines prefer the card, and small ones are no faster than the processor they sit on. It
+    then is the whole machine, as one memory serves both.
     """
     cards = tuple(d for d in parts.gpus.devices if not d.unified)
     shared = tuple(d for d in parts.gpus.devices if d.unified)
@@ -128,8 +128,8 @@ def put_together(parts: Parts, problems: tuple[Problem, ...] = ()) -> Machine:
 
 
 def _is_known(device: Device) -> bool:
-    """Whether the catalogue knows what this GPU on the processor can do."""
-    return device.part is not None or device.bandwidth.known
+    """Whether it is known that this GPU on the processor computes faster than the processor."""
+    return device.flops.known or device.flops32.known or device.backend is Backend.CUDA
 
 
 def _with_ram(device: Device, memory: Ram, modules: Number[float], *, single: bool) -> Device:

@@ -16,10 +16,11 @@ from core.machine.catalogue import described, match
 from core.machine.detect import names, pci
 from core.machine.detect.gpu import Reading, from_catalogue
 from core.machine.detect.limits import text_of, whole
+from core.machine.detect.memory import Ram
 from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth, unknown_bytes
-from core.machine.rows import Row, RowKind
+from core.machine.rows import GIB, Row, RowKind
 from core.problems import Problem, Severity
-from core.provenance import Number, Rank, Source, Unit
+from core.provenance import Input, Number, Rank, Source, Unit
 
 ORIGIN = "Intel graphics driver"
 _XE_QUERY, _XE_REGIONS = 0xC0286440, 1
@@ -38,14 +39,20 @@ class Region:
     used: int | None
 
 
-def read(card: pci.Graphics, root: Path = Path("/"), ask: Ask | None = None) -> Reading:
-    """One Intel GPU. One on the processor comes back as unified with unknown memory: the caller
-    knows the RAM. ``ask(node, driver)`` gives the driver's table for a device file below /dev/dri.
+def read(
+    card: pci.Graphics,
+    root: Path = Path("/"),
+    ram: Ram | None = None,
+    ask: Ask | None = None,
+) -> Reading:
+    """One Intel GPU. One on the processor comes back as unified, with its share of ``ram``.
+
+    ``ask(node, driver)`` gives the driver's table for a device file below /dev/dri.
     """
     name = names.name_of(pci.INTEL, card.device, card.revision, root)
     rows = match(name)
     if rows and all(row.kind is RowKind.APU for row in rows):
-        return Reading((_integrated(name, rows),))
+        return Reading((_integrated(name, rows, ram),))
     if card.driver == "vfio-pci":
         note = f"{name} is set aside for a virtual machine; nothing can run on it here."
         return Reading((), (Problem("gpu_lent_out", note, Severity.NOTE),))
@@ -171,16 +178,31 @@ def _backend(rows: tuple[Row, ...]) -> Backend:
     return Backend.SYCL if datacenter else Backend.VULKAN
 
 
-def _integrated(name: str, rows: tuple[Row, ...]) -> Device:
-    shared = unknown_bytes(ORIGIN, "It shares the computer's RAM.")
+def _integrated(name: str, rows: tuple[Row, ...], ram: Ram | None) -> Device:
     unknown = unknown_bandwidth(ORIGIN, "It is that of the RAM.")
     device = Device(
         name=name,
         kind=DeviceKind.GPU,
         backend=Backend.VULKAN,
-        memory=shared,
-        used=shared,
+        memory=_lent(ram),
+        used=unknown_bytes(ORIGIN, "It shares the computer's RAM."),
         bandwidth=from_catalogue(rows, unknown),
         unified=True,
     )
     return described(device, rows)
+
+
+def _lent(ram: Ram | None) -> Number[int]:
+    """What Mesa's Vulkan driver gives programs of the RAM (anv_compute_sys_heap_size)."""
+    total = None if ram is None else ram.total.value
+    if total is None:
+        return unknown_bytes(ORIGIN, "It shares the computer's RAM.")
+    share = 0.75 if total > 4 * GIB else 0.5
+    return Number(
+        round(total * share),
+        Unit.BYTES,
+        Source(Rank.ESTIMATED, "Mesa's Vulkan driver"),
+        formula="RAM x share",
+        inputs=(Input("RAM", total, Unit.BYTES), Input("share", share, Unit.SHARE)),
+        note="The driver lends a GPU on the processor three quarters of the RAM.",
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 from core.machine.catalogue import common_bandwidth, described, match
 from core.machine.detect import amd, intel, nvidia, pci, vulkan
 from core.machine.detect.gpu import Reading
-from core.machine.detect.limits import TookTooLongError, call_within, output_of
+from core.machine.detect.limits import TookTooLongError, call_within, is_folder, output_of
 from core.machine.detect.memory import Ram
 from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth, unknown_bytes
 from core.problems import Problem, Severity
@@ -43,10 +43,13 @@ def _within_time(card: pci.Graphics, root: Path, ram: Ram) -> Reading:
     def read() -> Reading:
         if card.vendor == pci.AMD:
             return amd.read(card, root, ram)
-        return intel.read(card, root)
+        return intel.read(card, root, ram)
 
     try:
-        return call_within(SECONDS, f"gpu {card.address}", read)
+        reading = call_within(SECONDS, f"gpu {card.address}", read)
+        if reading.devices and not is_folder(root / "dev/dri"):
+            return Reading(reading.devices, (*reading.problems, _out_of_reach(reading.devices[0])))
+        return reading
     except TookTooLongError:
         return Reading(
             (),
@@ -60,6 +63,16 @@ def _within_time(card: pci.Graphics, root: Path, ram: Ram) -> Reading:
                 ),
             ),
         )
+
+
+def _out_of_reach(device: Device) -> Problem:
+    return Problem(
+        "gpu_out_of_reach",
+        f"{device.name} is there, but programs cannot reach it from here: /dev/dri is missing, as "
+        "in a container that was started without it.",
+        Severity.WARNING,
+        "Start the container with --device /dev/dri, or plan for the processor alone.",
+    )
 
 
 def _by_vulkan(unread: list[pci.Graphics], may_wake: bool) -> tuple[Device, ...]:

@@ -298,6 +298,7 @@ def whole_computer(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         {
             "proc/cpuinfo": "model name\t: AMD Ryzen 7 8845HS w/ Radeon 780M Graphics",
             "run/udev/data/+dmi:id": modules,
+            "dev/dri/renderD128": "",
         },
     )
     return root
@@ -358,3 +359,16 @@ def test_a_driver_that_hangs_costs_its_time_limit_and_is_said(
         for thread in threading.enumerate():
             if thread.name.startswith("gpu "):
                 thread.join(5)
+
+
+def test_in_a_container_without_its_device_file_a_card_is_out_of_reach(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(whole_computer(tmp_path, monkeypatch), RX_7900_XTX)
+    (tmp_path / "dev/dri/renderD128").unlink()
+    (tmp_path / "dev/dri").rmdir()
+    machine = detect(root=tmp_path)
+    assert len(machine.gpus) == 1
+    (problem,) = machine.problems
+    assert problem.code == "gpu_out_of_reach"
+    assert "--device /dev/dri" in problem.advice

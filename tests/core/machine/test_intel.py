@@ -140,7 +140,7 @@ def test_a_card_tells_its_memory_and_the_table_its_bandwidth(
         assert of == driver
         return table
 
-    found = only(intel.read(build(tmp_path, device, driver), tmp_path, ask))
+    found = only(intel.read(build(tmp_path, device, driver), tmp_path, ask=ask))
     assert asked == [tmp_path / "dev/dri/renderD128"]
     assert (found.name, found.backend, found.unified) == (name, Backend.VULKAN, False)
     assert found.memory.value == mib * MIB
@@ -153,55 +153,54 @@ def test_a_card_tells_its_memory_and_the_table_its_bandwidth(
 
 def test_without_the_right_to_ask_the_drivers_files_or_the_name_tell(tmp_path: Path) -> None:
     card = build(tmp_path, "e20c")
-    by_name = only(intel.read(card, tmp_path, refuse))
+    by_name = only(intel.read(card, tmp_path, ask=refuse))
     assert by_name.memory.value == 10 * GIB
     assert by_name.memory.source.rank is Rank.DATASHEET
     write(card.folder, {"tile0/physical_vram_size_bytes": str(10160 * MIB)})
-    assert only(intel.read(card, tmp_path, refuse)).memory.value == 10160 * MIB
+    assert only(intel.read(card, tmp_path, ask=refuse)).memory.value == 10160 * MIB
 
 
 def test_u17_a_sleeping_card_is_not_asked(tmp_path: Path) -> None:
-    found = only(intel.read(build(tmp_path, "56a5", "i915", asleep=True), tmp_path, forbid))
+    found = only(intel.read(build(tmp_path, "56a5", "i915", asleep=True), tmp_path, ask=forbid))
     assert found.memory.value == 6 * GIB
     assert found.bandwidth.value == 186e9
 
 
-@pytest.mark.parametrize(
-    ("device", "ram_gib", "modules", "bandwidth"),
-    [
-        ("64a0", 31, (), 136.5e9),  # Lunar Lake: memory on the package
-        ("a7a0", 31, DUAL, 83.2e9),  # Raptor Lake with two modules of DDR5-5200
-        ("9a49", 15, (), None),  # Tiger Lake in WSL or a container: which memory is not told
-    ],
-)
-def test_graphics_on_the_processor_share_the_ram(
-    tmp_path: Path,
-    device: str,
-    ram_gib: int,
-    modules: tuple[dmi.Module, ...],
-    bandwidth: float | None,
-) -> None:
-    ram = read_ram(ram_gib * GIB, ram_gib * GIB - 3 * GIB)
-    reading = intel.read(build(tmp_path, device), tmp_path, forbid)
-    machine = put_together(Parts("Core", reading, ram, modules))
-    if bandwidth is None:
-        assert machine.host is not None or machine.devices[0].bandwidth.note
-        return
-    (one,) = machine.devices
+def test_graphics_on_the_processor_have_their_share_of_the_ram(tmp_path: Path) -> None:
+    """Lunar Lake with memory on the package; Mesa lends three quarters of it."""
+    ram = read_ram(32 * GIB, 29 * GIB)
+    reading = intel.read(build(tmp_path, "64a0"), tmp_path, ram, forbid)
+    (one,) = put_together(Parts("Core Ultra 7 258V", reading, ram)).devices
     assert one.unified
-    assert one.memory.value == ram_gib * GIB
-    assert one.used.value == 3 * GIB
-    assert one.bandwidth.value == pytest.approx(bandwidth)
+    assert one.memory.value == 24 * GIB
+    assert one.memory.source.rank is Rank.ESTIMATED
+    assert one.used.value == 0  # what others hold lies beyond the share
+    assert one.bandwidth.value == 136.5e9
+
+
+@pytest.mark.parametrize("device", ["a7a0", "9a49"])
+def test_graphics_of_unknown_strength_leave_the_plan_to_the_processor(
+    tmp_path: Path, device: str
+) -> None:
+    """Iris Xe of Raptor Lake and Tiger Lake, two modules of DDR5-5200."""
+    ram = read_ram(32 * GIB, 29 * GIB)
+    reading = intel.read(build(tmp_path, device), tmp_path, ram, forbid)
+    machine = put_together(Parts("Core", reading, ram, DUAL))
+    (host,) = machine.devices
+    assert host.memory.value == 32 * GIB
+    assert host.bandwidth.value == 83.2e9
+    assert [p.code for p in machine.problems] == ["integrated_gpu"]
+    assert "Iris Xe" in machine.problems[0].message
 
 
 def test_graphics_that_the_catalogue_does_not_know_are_no_gpu(tmp_path: Path) -> None:
     card = build(tmp_path, "a780", "i915")
     table = i915_table((0, 32 * GIB, 32 * GIB))
-    assert intel.read(card, tmp_path, lambda node, driver: table) == Reading(())
+    assert intel.read(card, tmp_path, ask=lambda node, driver: table) == Reading(())
 
 
 def test_a_card_set_aside_for_a_virtual_machine_is_said_to_be(tmp_path: Path) -> None:
-    reading = intel.read(build(tmp_path, "e20b", "vfio-pci"), tmp_path, forbid)
+    reading = intel.read(build(tmp_path, "e20b", "vfio-pci"), tmp_path, ask=forbid)
     assert reading.devices == ()
     assert [p.code for p in reading.problems] == ["gpu_lent_out"]
 

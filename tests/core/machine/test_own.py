@@ -7,7 +7,7 @@ import getpass
 import json
 import math
 import socket
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.machine import (
+    Device,
+    Disk,
     Machine,
     as_dict,
     catalogue,
@@ -276,3 +278,11 @@ def test_the_folder_is_that_of_the_windows_settings(
     system: str, environ: dict[str, str], expected: str
 ) -> None:
     assert places.folder(environ, system).as_posix() == expected
+
+
+def test_no_field_of_a_machine_is_forgotten_in_its_report() -> None:
+    told = as_dict(PC)
+    # A machine's own runs are the user's, and stay here.
+    assert {f.name for f in fields(Machine)} - {"runs"} <= set(told)
+    assert {f.name for f in fields(Device)} == set(told["devices"][0])
+    assert {f.name for f in fields(Disk)} == set(as_dict(detect())["disk"])
