@@ -251,9 +251,8 @@ class Sweep:
         busy = self._waiting.until_idle()
         self._phase = kind.value
         cold = kind is SampleKind.COLD
-        salt = f"{self._run.id}/{self._cell.depth}/{self._cell.concurrency}"
         exchanges = [
-            Exchange(*self._client.request(p, tokens, user=user, cold=cold, salt=salt))
+            Exchange(*self._client.request(p, tokens, user=user, cold=cold, salt=self._run.id))
             for user, p in enumerate(prompts)
         ]
         to_read = sum(p.tokens for p in prompts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import signal
 import subprocess
@@ -273,6 +272,24 @@ def test_a_reader_that_lags_holds_nothing_up() -> None:
     assert not broken.is_set()
 
 
-def test_it_is_started_by_the_program_itself_where_it_is_bundled() -> None:
-    assert inner.WORKER == "core.measure.worker"
-    assert json.loads(job_line(job_for(Target(ServerKind.OLLAMA, "u"))))["run"]["id"] == "id"
+def test_it_is_started_by_the_program_itself_where_it_is_bundled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A bundle has one executable; here the module `gui` stands for it."""
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    executable, *words = inner.command(inner.WORKER)
+    assert executable == sys.executable
+    with playing(ServerKind.LLAMA_SERVER, Played()) as (_, target):
+        done = subprocess.run(
+            [executable, "-m", "gui", *words],
+            input=f"{job_line(job_for(target))}\npause\nresume\n".encode(),
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).resolve().parents[3],
+            timeout=60,
+            check=False,
+        )
+    events = [from_line(line) for line in done.stdout.splitlines()]
+    # Its input ended at once, as when whoever started it has gone.
+    assert isinstance(events[-1], Ended)
+    assert events[-1].status is RunStatus.STOPPED
+    assert done.returncode == 0
