@@ -57,7 +57,7 @@ class Tokenizer:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._tokens = vocabulary.tokens
         self._types = vocabulary.types
-        self._ids = {token: number for number, token in enumerate(vocabulary.tokens)}
+        self._ids = {token: n for n, token in enumerate(vocabulary.tokens) if token}
         self._cache: dict[str, tuple[int, ...]] = {}
         self._scores = vocabulary.scores
         self._sentence = vocabulary.model == "llama"
@@ -84,7 +84,7 @@ class Tokenizer:
                 )
             )
         if len(self._ids) != len(vocabulary.tokens):
-            self._doubt("the vocabulary holds a token twice")
+            self._doubt("the vocabulary holds a token twice, or an empty one")
         # The engine looks for the longest first, in what the ones before have left.
         special = [n for n, kind in enumerate(vocabulary.types) if kind in _MATCHED]
         special = [n for n in special if n < len(self._tokens) and self._tokens[n]]
@@ -232,8 +232,9 @@ class Tokenizer:
             if number is not None:
                 found.append(number)
                 continue
+            # A byte letter that is no token is lost in the engine too, unless it is plain ASCII.
             for byte in symbol.encode(*_STORED):
-                name = f"<0x{byte:02X}>" if self._raw else chr(byte)
+                name = f"<0x{byte:02X}>" if self._raw else chr(byte) if byte < 128 else ""
                 if name in self._ids:
                     found.append(self._ids[name])
         return found

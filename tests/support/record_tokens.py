@@ -57,10 +57,11 @@ def engine_tokens(made: Made, folder: Path) -> list[list[int]]:
     """The ids that llama.cpp's server gives for every text."""
     path = write_tiny_llama(folder / "tiny.gguf", tokenizer=made.add_to)
     with llama_server(path, n_ctx=512, n_parallel=1, warmup=False) as server:
-        return [_ask(server.url, text) for text in TEXTS]
+        return [ask(server.url, text) for text in TEXTS]
 
 
-def _ask(url: str, text: str) -> list[int]:
+def ask(url: str, text: str) -> list[int]:
+    """The ids that a running server gives for a text."""
     body = json.dumps({"content": text}).encode()
     request = urllib.request.Request(f"{url}/tokenize", body, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request, timeout=60) as answer:

@@ -156,10 +156,13 @@ def _spill(session: Session) -> Problem | None:
     turn = session.first(Event.SPILL)
     if turn is None:
         return None
+    when = f"From turn {turn} on the conversation is longer than the memory holds."
+    if turn == 1:
+        when = "The memory does not hold this plan, whatever the conversation."
     return Problem(
         "session-spill",
-        f"From turn {turn} on the conversation is longer than the memory holds. Linux does not "
-        "load this plan at all; Windows moves memory about without a word, and writing slows down.",
+        f"{when} Linux does not load it at all; Windows moves memory about without a word, and "
+        "writing slows down.",
         Severity.WARNING,
         "Choose a context that fits, or smaller cache types.",
     )

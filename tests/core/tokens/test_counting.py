@@ -62,6 +62,13 @@ def test_odd_vocabularies_are_no_reason_to_fail() -> None:
     assert Tokenizer(Vocabulary("llama", "", ())).encode("text") == []
 
 
+def test_a_byte_without_a_token_is_lost_as_it_is_in_the_engine() -> None:
+    # SmolLM2's vocabulary lacks some bytes; its server returns no token for them.
+    cutter = Tokenizer(Vocabulary("gpt2", "gpt-2", ("a", "Ã", "Ä")))
+    assert cutter.encode("a") == [0]
+    assert cutter.encode("é") == [1]  # C3 A9, of which A9 has no token
+
+
 def test_counting_can_be_stopped(tmp_path: Path) -> None:
     header = open_file(written(tmp_path, recorded()["qwen2"][0])).header
     with pytest.raises(VocabularyError, match="stopped"):

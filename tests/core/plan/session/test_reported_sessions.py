@@ -7,8 +7,11 @@ from typing import Any
 
 import pytest
 
-from core.machine import custom
-from core.plan.choice import Engine
+from core.gguf import open_file
+from core.machine import catalogue, combine, custom
+from core.model import model_from
+from core.plan import largest_contexts, resolve
+from core.plan.choice import Choice, Engine
 from core.plan.plan import DepthPoint, Span
 from core.plan.session import (
     Change,
@@ -22,9 +25,10 @@ from core.plan.session import (
     range_words,
     reuse_words,
 )
-from core.plan.session.rates import ceiling_seconds, steady
+from core.plan.session.rates import PlanRates, ceiling_seconds, steady
 from core.plan.session.recall import session_bytes
 from core.plan.session.values import NO_TIME, Seconds
+from resources import specimens
 from tests.support.sessions import HYBRID, WINDOWED, plan_of, session
 
 MIB, GIB = 2**20, 2**30
@@ -378,3 +382,37 @@ def test_a_first_request_that_does_not_fit_is_said_so() -> None:
     made = session(plan_of(context=4096))
     assert (made.turns, made.full_turn, made.total.value) == ((), 1, None)
     assert headline(made) == "Not even the first request fits into the context."
+
+
+def test_a04_loading_19_gb_at_2_gb_a_second_takes_9_5_s() -> None:
+    plan = plan_of()
+    plan = replace(plan, weights=replace(plan.weights, bytes=19 * 10**9, file_bytes=None))
+    load = PlanRates(plan, SessionChoice(disk_rate=2e9)).load()
+    assert load is not None
+    assert load.mid == pytest.approx(9.5)
+
+
+def test_the_turn_at_which_memory_spills_is_said() -> None:
+    # 262,144 tokens of Qwen3.6-27B are 16 GiB of cache beside 15.6 GiB of weights: too much for
+    # 24 GiB, which hold some 100,000.
+    path = next(p for p in specimens() if p.name.startswith("Qwen3.6-27B"))
+    card = combine(catalogue.machine("nvidia-geforce-rtx-3090"), custom(64 * GIB, 50e9, gpu=False))
+    model, choice = model_from(open_file(path)), Choice(context=262_144, slots=1)
+    made = session(resolve(model, card, choice), **{**A01, "turns": 60})
+    turn = made.first(Event.SPILL)
+    assert turn is not None
+    assert turn > 1
+    assert "does not load it at all" in words(made, "session-spill")
+    fits = largest_contexts(model, card, choice, (("f16", "f16"),))[0].most
+    assert fits is not None
+    assert made.turns[turn - 2].fill <= fits < made.turns[turn - 1].fill
+
+
+def test_saved_prompts_that_take_more_than_the_free_ram_are_said() -> None:
+    small = custom(8 * GIB, 50e9, gpu=False)
+    plan = plan_of(machine=small, context=262_144)
+    made = session(
+        plan, turns=40, system_tokens=20_000, new_tokens=5_000, answer_tokens=0, side_requests=1
+    )
+    assert made.first(Event.RAM) is not None
+    assert "--cache-ram or --ctx-checkpoints" in words(made, "session-ram")
