@@ -99,7 +99,8 @@ def test_what_lacks_and_what_is_free_add_up_to_the_capacity() -> None:
     assert small.figures.largest.value == 0
 
 
-def test_s13_two_cards_of_a_layer_split_are_no_faster_than_one() -> None:
+def test_two_cards_of_a_layer_split_are_no_faster_than_one() -> None:
+    """S13."""
     # 18.4 GiB over 1792 GB/s: 90.7 tok/s, and not 181.
     model = dense(18.4 * GIB, 0, 4096)
     card = "gpu:40GiB@1792"
@@ -109,7 +110,8 @@ def test_s13_two_cards_of_a_layer_split_are_no_faster_than_one() -> None:
     assert bandwidth_words(two.machine) == "2 × 1,792 GB/s"
 
 
-def test_u06_memory_of_several_cards_is_never_told_as_a_sum() -> None:
+def test_memory_of_several_cards_is_never_told_as_a_sum() -> None:
+    """U06."""
     pair, mixed = rows(
         QWEN,
         "2x nvidia-geforce-rtx-3090",
@@ -125,9 +127,9 @@ def test_u06_memory_of_several_cards_is_never_told_as_a_sum() -> None:
 
 
 @pytest.mark.parametrize(("cards", "copies"), [(1, 1), (2, 4), (4, 4)])
-def test_m26_a_layer_split_keeps_four_copies_of_the_mask_on_every_card(
-    cards: int, copies: int
-) -> None:
+def test_a_layer_split_keeps_four_copies_of_the_mask_on_every_card(cards: int, copies: int) -> None:
+    """M26."""
+
     # ctx 1,048,576 and ubatch 512: 1 GiB on a single card, 4 GiB on each of several.
     def compute(context: int) -> int:
         (row,) = rows(
@@ -144,7 +146,8 @@ def test_m26_a_layer_split_keeps_four_copies_of_the_mask_on_every_card(
     assert grown == pytest.approx(copies * (1024 - 128) * MIB, rel=0.02)
 
 
-def test_u01_a_laptop_card_does_not_inherit_the_desktop_cards_bandwidth() -> None:
+def test_a_laptop_card_does_not_inherit_the_desktop_cards_bandwidth() -> None:
+    """U01."""
     laptop = catalogue.match("NVIDIA GeForce RTX 5070 Laptop GPU", 8 * GIB)
     desktop = catalogue.match("NVIDIA GeForce RTX 5070", 12 * GIB)
     assert len(laptop) == len(desktop) == 1
