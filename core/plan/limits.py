@@ -8,7 +8,7 @@ from core.plan.engines import RULES
 from core.plan.growth import PROMPT_CACHE
 from core.plan.plan import DevicePlan, MemoryPlan, PartKind, Settings, Verdict
 from core.problems import Problem, Severity
-from core.units import format_bytes
+from core.units import format_bandwidth, format_bytes
 
 # PCIe 4.0 x16, bytes per second each way: the path of what a driver moves out of a full card.
 _PCIE = 31.5e9
@@ -48,17 +48,19 @@ def _spill(plan: DevicePlan, mixture: bool) -> Problem | None:
     free = plan.free.value
     if plan.verdict is not Verdict.DOES_NOT_FIT or plan.device.unified or free is None:
         return None
+    link = plan.device.link
+    rate = link.most.value if link is not None else None
+    path = f"PCIe at {format_bandwidth(rate)}" if rate else "PCIe 4.0 x16"
     cost = (
-        f"each GiB of it that a token reads costs {1000 * 2**30 / _PCIE:.0f} ms or more"
+        f"each GiB that a token reads of it takes {1000 * 2**30 / (rate or _PCIE):.0f} ms"
         if mixture
-        else f"that costs at least {1000 * -free / _PCIE:,.0f} ms a token"
+        else f"at least {1000 * -free / (rate or _PCIE):,.0f} ms a token"
     )
     return Problem(
         "shared-memory",
-        f"Linux refuses to load what {plan.device.name} cannot hold; Windows moves it into shared "
-        f"memory without a word, and {cost} over PCIe 4.0 x16.",
+        f"Linux refuses what {plan.device.name} cannot hold; Windows moves it to RAM without a "
+        f"word: {cost} over {path}.",
         Severity.NOTE,
-        "A choice that fits is faster than one that spills.",
     )
 
 

@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Curve:
     """What is drawn: ``reserved`` from depth 0 to the context, ``beyond`` from there to the end of
-    the axis at ``last_depth``, a marker at ``depth``. Points are ascending by depth."""
+    the axis at ``last_depth``, a marker at ``depth``, and ``spilled`` where the memory is too
+    small. Points are ascending by depth."""
 
     reserved: tuple[DepthPoint, ...]
     beyond: tuple[DepthPoint, ...]
     depth: int
     last_depth: int
+    spilled: tuple[DepthPoint, ...] = ()
 
     def nearest(self, depth: float) -> DepthPoint | None:
         """The point closest to a depth; None where no rate is known."""
@@ -52,7 +54,34 @@ def sentence(curve: Curve) -> str:
         end = curve.beyond[-1]
         words += f"; with more context it would be {format_rate(end.tok_s or 0.0)}"
         words += f" at {format_tokens(end.depth)}"
-    return words + "."
+    words += "."
+    if first.mid is not None and last.mid is not None:
+        words += (
+            f" Published runs lead to expect {_span(first)} at depth 0 and {_span(last)} at "
+            f"{format_tokens(last.depth)} tokens."
+        )
+    if curve.spilled:
+        point = curve.spilled[-1]
+        words += (
+            f" From about {format_tokens(curve.spilled[0].depth)} tokens the memory is too small; "
+            f"a driver that spills into RAM leaves {format_rate(point.tok_s or 0.0)} at "
+            f"{format_tokens(point.depth)}."
+        )
+    return words
+
+
+def at_point(point: DepthPoint, spilled: tuple[DepthPoint, ...] = ()) -> str:
+    """One point of the curve in words."""
+    words = f"{format_rate(point.tok_s or 0.0)} at {format_tokens(point.depth)} tokens at most"
+    if point.mid is not None:
+        words += f", {_span(point)} expected"
+    slow = next((p.tok_s for p in spilled if p.depth == point.depth), None)
+    return words if slow is None else f"{words}; {format_rate(slow)} where the driver spills"
+
+
+def _span(point: DepthPoint) -> str:
+    low = format_rate(point.low or 0.0).removesuffix(" tok/s")
+    return f"{low} to {format_rate(point.high or 0.0)}"
 
 
 class CeilingPlot(QWidget):

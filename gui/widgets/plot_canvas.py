@@ -6,27 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyqtgraph
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QCursor, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import (
-    QGraphicsItem,
-    QGraphicsView,
-    QStyleOptionGraphicsItem,
-    QToolTip,
-    QWidget,
-)
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QColor, QCursor
+from PySide6.QtWidgets import QGraphicsView, QToolTip
 
 from core.plan.plan import DepthPoint
-from core.units import format_rate, format_tokens
+from core.units import format_tokens
 from gui import theme
-from gui.widgets.ceiling_plot import Curve
+from gui.widgets.ceiling_plot import Curve, at_point
+from gui.widgets.plot_legend import Key, Legend, area_brush
 from gui.widgets.plot_ticks import depth_ticks, round_above
 
 pg: Any = pyqtgraph  # has no types
 
 
-_RESERVED = "ceiling, up to the context chosen"
-_BEYOND = "if more context were reserved"
+_RESERVED = Key("ceiling, up to the context chosen", "accent", width=2)
+_BEYOND = Key("if more context were reserved", "muted", Qt.PenStyle.DashLine)
+_EXPECTED = Key("expected, from published runs", "good", Qt.PenStyle.DotLine, 2, area=True)
+_SPILLED = Key("where the driver spills into RAM", "bad", Qt.PenStyle.DashDotLine, 2)
 
 
 class PlotCanvas:
@@ -63,10 +60,15 @@ class PlotCanvas:
         self._stem = pg.PlotCurveItem()
         self._dashed = pg.PlotCurveItem()
         self._solid = pg.PlotCurveItem()
+        self._spilled = pg.PlotCurveItem()
+        self._likely = pg.PlotCurveItem()
+        self._low, self._high = pg.PlotCurveItem(pen=None), pg.PlotCurveItem(pen=None)
+        self._band = pg.FillBetweenItem(self._low, self._high)
         self._marker = pg.ScatterPlotItem(size=9, pxMode=True)
-        for item in (self._grid, self._stem, self._dashed, self._solid, self._marker):
+        lines = (self._dashed, self._solid, self._spilled, self._marker)
+        for item in (self._grid, self._band, self._likely, self._stem, *lines):
             self._box.addItem(item, ignoreBounds=True)
-        self._legend = _Legend(self._box, self._view.font())
+        self._legend = Legend(self._box, self._view.font())
         self._box.sigResized.connect(self._resized)
         self._view.scene().sigMouseMoved.connect(self._read)
         self.dress()
@@ -98,6 +100,9 @@ class PlotCanvas:
         self._solid.setPen(_pen(c.accent, width=2))
         self._dashed.setPen(_pen(c.muted, Qt.PenStyle.DashLine))
         self._stem.setPen(_pen(c.muted, Qt.PenStyle.DotLine))
+        self._spilled.setPen(_pen(c.bad, Qt.PenStyle.DashDotLine, width=2))
+        self._likely.setPen(_pen(c.good, Qt.PenStyle.DotLine, width=2))
+        self._band.setBrush(area_brush(c.good))
         self._marker.setPen(_pen(c.window))
         self._marker.setBrush(pg.mkBrush(c.accent))
         self._legend.update()
@@ -108,6 +113,8 @@ class PlotCanvas:
         self._set_axes(curve)
         _draw(self._solid, curve.reserved)
         _draw(self._dashed, curve.beyond)
+        _draw(self._spilled, curve.spilled)
+        self._draw_band(curve)
         at = next((p for p in curve.reserved if p.depth == curve.depth), None)
         if at is None or at.tok_s is None:
             self._marker.setData([], [])
@@ -116,6 +123,27 @@ class PlotCanvas:
             self._marker.setData([at.depth], [at.tok_s])
             self._stem.setData([at.depth, at.depth], [0.0, at.tok_s])
         self._place_legend()
+
+    def band(self) -> list[tuple[float, float, float]]:
+        """Depth, low and high of the band that is drawn, if there is one."""
+        depths, low = self._low.getData()
+        if depths is None:
+            return []
+        high = self._high.getData()[1]
+        return list(zip(depths.tolist(), low.tolist(), high.tolist(), strict=True))
+
+    def legend(self) -> list[str]:
+        """What the legend says, whether there is room for it or not."""
+        return [key.words for key in self._legend.keys]
+
+    def _draw_band(self, curve: Curve) -> None:
+        """Up to the context and beyond: what is expected does not depend on what is reserved."""
+        points = [p for p in (*curve.reserved, *curve.beyond) if p.mid is not None]
+        depths = [p.depth for p in points]
+        self._low.setData(depths, [p.low for p in points])
+        self._high.setData(depths, [p.high for p in points])
+        self._likely.setData(depths, [p.mid for p in points])
+        self._band.setVisible(bool(points))
 
     def _resized(self) -> None:
         self._place_legend()
@@ -126,19 +154,38 @@ class PlotCanvas:
         self._box.prepareForPaint()
 
     def _place_legend(self) -> None:
-        """In the corner on the right that the curve leaves free; nowhere on a small plot."""
+        """In the corner on the right that the curve leaves free, in one column or two; nowhere
+        where there is no such corner."""
         curve = self._curve
         if curve is None or self._axes is None:
             return
-        self._legend.set_lines(2 if curve.beyond else 1)
-        size, box = self._legend.boundingRect(), self._box.boundingRect()
-        # The curve falls, so it is highest where the legend begins.
-        point = curve.nearest(curve.last_depth * (1 - size.width() / max(box.width(), 1)))
-        share = (point.tok_s or 0.0) / self._axes[1] if point else 0.0
-        above = share < 1 - 1.2 * size.height() / max(box.height(), 1)
-        self._legend.setVisible(size.width() < box.width() and 3 * size.height() < box.height())
-        top = 0.0 if above else box.height() - 1.2 * size.height()
-        self._legend.setPos(box.width() - size.width(), top)
+        keys = [_RESERVED]
+        if curve.beyond:
+            keys.append(_BEYOND)
+        if curve.reserved[0].mid is not None:
+            keys.append(_EXPECTED)
+        if curve.spilled:
+            keys.append(_SPILLED)
+        box = self._box.boundingRect()
+        for columns in (1, 2):
+            size = self._legend.bounds_of(keys, columns)
+            if size.width() >= box.width() or 1.5 * size.height() >= box.height():
+                continue
+            # The curve falls, so it is highest where the legend begins.
+            point = curve.nearest(curve.last_depth * (1 - size.width() / max(box.width(), 1)))
+            share = (point.tok_s or 0.0) / (1.05 * self._axes[1]) if point else 0.0
+            room = 1.1 * size.height() / box.height()
+            above = share < 1 - room
+            low = min((p.low or p.tok_s or 0.0) for p in curve.spilled or curve.reserved[-1:])
+            below = low / (1.05 * self._axes[1]) > room
+            if above or below:
+                top = 0.0 if above else box.height() - 1.1 * size.height()
+                self._legend.set_keys(keys, columns)
+                self._legend.setPos(box.width() - size.width(), top)
+                self._legend.setVisible(True)
+                return
+        self._legend.set_keys(keys)
+        self._legend.setVisible(False)
 
     def _read(self, position: QPointF) -> None:
         """Say what the curve is under the pointer."""
@@ -146,8 +193,7 @@ class PlotCanvas:
             return
         point = self._curve.nearest(self._box.mapSceneToView(position).x())
         if point is not None and point.tok_s is not None:
-            text = f"{format_rate(point.tok_s)} at {format_tokens(point.depth)} tokens"
-            QToolTip.showText(QCursor.pos(), text, self._view)
+            QToolTip.showText(QCursor.pos(), at_point(point, self._curve.spilled), self._view)
 
     def _set_axes(self, curve: Curve) -> None:
         known = [p.tok_s for p in curve.reserved + curve.beyond if p.tok_s is not None]
@@ -165,47 +211,6 @@ class PlotCanvas:
         depths = depth_ticks(curve.last_depth)
         self._bottom.setTicks([[(depth, format_tokens(depth)) for depth in depths]])
         self._settle()
-
-
-class _Legend(QGraphicsItem):
-    """What the solid and the dashed line are."""
-
-    def __init__(self, parent: QGraphicsItem, font: QFont) -> None:
-        super().__init__(parent)
-        self._font = font
-        self._lines = 0
-        self._bounds = QRectF()
-
-    def set_lines(self, lines: int) -> None:
-        """Tell the first one or both."""
-        if lines != self._lines:
-            self.prepareGeometryChange()
-            self._lines = lines
-            metrics = QFontMetricsF(self._font)
-            widest = max(metrics.horizontalAdvance(words) for words in (_RESERVED, _BEYOND))
-            self._bounds = QRectF(0, 0, widest + 4 * metrics.height(), lines * metrics.height())
-
-    def boundingRect(self) -> QRectF:
-        """So many lines."""
-        return self._bounds
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
-    ) -> None:
-        """A piece of each line, and its words; grid lines do not run through them."""
-        c = theme.colors()
-        painter.fillRect(self._bounds, QColor(c.window))
-        height = QFontMetricsF(self._font).height()
-        painter.setFont(self._font)
-        styles = ((c.accent, Qt.PenStyle.SolidLine, 2), (c.muted, Qt.PenStyle.DashLine, 1))
-        lines = zip(range(self._lines), (_RESERVED, _BEYOND), styles, strict=False)
-        for line, words, (color, style, width) in lines:
-            middle = (line + 0.5) * height
-            painter.setPen(QPen(QColor(color), width, style))
-            painter.drawLine(QLineF(height / 2, middle, 2.5 * height, middle))
-            painter.setPen(QColor(c.muted))
-            place = self._bounds.adjusted(3 * height, line * height, 0, 0)
-            painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft), words)
 
 
 def _pen(color: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine, width: int = 1) -> Any:

@@ -170,7 +170,7 @@ def test_the_pointer_reads_a_computed_point_and_no_menu_opens(plot: CeilingPlot)
     )
     QApplication.sendEvent(target, move)
     text = QToolTip.text()
-    assert text.endswith("tokens")
+    assert text.endswith(" tokens at most")
     known = {f"{p.depth:,}" for p in points(0, 16_384) + points(16_384, LAST)}
     assert text.split(" at ")[1].removesuffix(" tokens") in known
     QTest.mouseClick(target, Qt.MouseButton.RightButton)
@@ -192,3 +192,34 @@ def test_the_depth_axis_has_few_labels_and_ends_at_the_last_depth(last: int) -> 
     assert ticks[-1] == last
     assert ticks == sorted(set(ticks))
     assert len(ticks) <= 7
+
+
+def with_band(points: tuple[DepthPoint, ...]) -> tuple[DepthPoint, ...]:
+    return tuple(
+        p._replace(low=0.5 * (p.tok_s or 0), mid=0.6 * (p.tok_s or 0), high=0.7 * (p.tok_s or 0))
+        for p in points
+    )
+
+
+def test_the_expected_band_is_drawn_named_and_said(plot: CeilingPlot) -> None:
+    assert plot.canvas is not None
+    assert plot.canvas.band() == []
+    assert "expected, from published runs" not in plot.canvas.legend()
+    plot.set_curve(Curve(with_band(points(0, 16_384)), with_band(points(16_384, LAST)), 0, LAST))
+    band = plot.canvas.band()
+    assert list(band[0]) == pytest.approx([0.0, 0.5 * 936 / 16.1, 0.7 * 936 / 16.1])
+    assert band[-1][0] == LAST
+    assert "expected, from published runs" in plot.canvas.legend()
+    assert "Published runs lead to expect 29.1 to 40.7 tok/s at depth 0" in sentence(
+        Curve(with_band(points(0, 16_384)), (), 0, LAST)
+    )
+
+
+def test_the_cliff_is_drawn_named_and_said(plot: CeilingPlot) -> None:
+    spilled = tuple(DepthPoint(p.depth, p.bytes, 5.0) for p in points(131_072, LAST, 8))
+    made = Curve(points(0, 16_384), points(16_384, LAST), 16_384, LAST, spilled)
+    plot.set_curve(made)
+    assert plot.canvas is not None
+    assert "where the driver spills into RAM" in plot.canvas.legend()
+    assert "From about 131,072 tokens the memory is too small" in sentence(made)
+    assert "leaves 5.00 tok/s at 196,608" in sentence(made)

@@ -244,7 +244,7 @@ def resolve(model: Model, machine: Machine, choice: Choice) -> Plan:
             requantize=choice.requantize,
             gpu_layers=layers if choice.gpu_layers == "all" else choice.gpu_layers,
             cpu_moe=choice.cpu_moe,
-            backend="cpu",
+            backend=host.backend.value,
         ),
         weights=model.weights,
         memory=MemoryPlan(

@@ -119,7 +119,7 @@ def window_of(
             _open(window, scene)
             scene.then(window)
             plot = window.page.plan.speed.plot
-            if plot.isVisible():
+            if not plot.visibleRegion().isEmpty():  # it may lie below what is scrolled to
                 _wait(lambda: bool(plot.findChildren(QGraphicsView)), "the plot")
             yield window
         finally:

@@ -205,11 +205,8 @@ def _band(
     settings: Settings,
 ) -> Band:
     made = calibration()
-    basis = "; ".join(of.words for of in costs.groups)
-    if costs.own_part:
-        basis += f", {costs.own_part} of them on this very part"
-    if own.words:
-        basis += f"; {own.words}"
+    basis = "; ".join([*(of.words for of in costs.groups), *([own.words] if own.words else [])])
+    on_part = f" ({costs.own_part} of the runs are of this very part)" if costs.own_part else ""
     inputs = [
         part
         for d in found.used
@@ -221,10 +218,10 @@ def _band(
     inputs.append(Input("all layers", costs.layers, Unit.SECONDS))
     if own.factor(settings.depth) != 1.0:
         inputs.append(Input("corrected by your own runs, times", own.factor(settings.depth)))
+    off = f"{made.errors['median_by_machine']:.1%}"
     note = (
-        f"Made from {basis}. About five of six runs of unseen sources lie in the band; left out "
-        f"of the fit, the median machine is {made.errors['median_by_machine']:.1%} off. For one "
-        "request at a time."
+        f"Made from {basis}{on_part}. About five of six runs of unseen sources lie in the band; "
+        f"left out of the fit, the median machine is {off} off. For one request at a time."
     )
     low, mid, high = (
         Number(value, Unit.TOKENS_PER_SECOND, made.source, _FORMULA, tuple(inputs), note)

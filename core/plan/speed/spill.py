@@ -1,21 +1,21 @@
 """What it costs where a driver moves to RAM what the card cannot hold, without a word.
 
-Windows drivers do that: loading succeeds, and every token fetches the rest over PCI Express. What
-is moved is taken to be read for every token, as far as the card reads so much.
+Windows drivers do that: loading succeeds, and every token fetches the rest over PCI Express. Nobody
+tells what is moved, so it is taken to be like the whole: of a dense model a token reads nearly all,
+of a mixture of experts the share that it reads of what lies on the card.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.machine.machine import DeviceKind
-from core.plan.plan import DepthPoint, DevicePlan, Plan
+from core.machine.machine import Device, DeviceKind
+from core.plan.plan import DepthPoint, DevicePlan, PartKind, Plan
 from core.plan.speed.anatomy import placed
 from core.provenance import Input, Number, Source, Unit
 
-_FORMULA = "1 / (time of what stays + spilled bytes / PCI Express)"
-_ADDED = "spilled bytes / PCI Express - spilled bytes / bandwidth of the card"
+_FORMULA = "1 / (time of what stays + what a token reads of the spilled bytes / PCI Express)"
+_ADDED = "what a token reads of the spilled bytes x (1 / PCI Express - 1 / bandwidth of the card)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Spill:
     tok_s: Number[float]
 
 
-def spilled_seconds(spilled: int, path: float, bandwidth: float) -> float:
+def spilled_seconds(spilled: float, path: float, bandwidth: float) -> float:
     """Seconds that bytes take over a slower path, more than where they belong."""
     return spilled / path - spilled / bandwidth
 
@@ -39,7 +39,11 @@ def spill(plan: Plan) -> Spill | None:
     over = _overflow(plan)
     if not over or not plan.speed.ceiling.value:
         return None
-    seconds = _added(plan, over, plan.settings.depth)
+    placement, found = placed(plan)
+    seconds = sum(
+        _added(placement.devices[d], size, _held(plan, d), found.at(d, plan.settings.depth))
+        for d, size in over.items()
+    )
     total = sum(over.values())
     first = plan.memory.devices[next(iter(over))].device
     assert first.link is not None
@@ -81,16 +85,12 @@ def cliff(plan: Plan, whole: Plan) -> tuple[DepthPoint, ...]:
         if point.tok_s is None:
             return ()
         share = max(point.depth - start, 0) / (end - start) if end > start else 0.0
-        over = {d: round(-(near[d] + share * (far[d] - near[d]))) for d in cards}
-        seconds = sum(
-            spilled_seconds(
-                min(size, found.at(d, point.depth)),
-                _path(whole, d),
-                placement.devices[d].bandwidth.value or 1.0,
-            )
-            for d, size in over.items()
-            if size > 0
-        )
+        seconds = 0.0
+        for d in cards:
+            over = -(near[d] + share * (far[d] - near[d]))
+            if over > 0:
+                held = _held(whole, d) + near[d] + share * (far[d] - near[d]) - far[d]
+                seconds += _added(placement.devices[d], over, held, found.at(d, point.depth))
         if seconds > 0:
             points.append(DepthPoint(point.depth, point.bytes, 1 / (1 / point.tok_s + seconds)))
     return tuple(points)
@@ -116,18 +116,16 @@ def _can_spill(found: DevicePlan) -> bool:
     return card and linked and bool(device.bandwidth.value)
 
 
-def _path(plan: Plan, device: int) -> float:
-    link = plan.memory.devices[device].device.link
-    assert link is not None and link.most.value
-    return link.most.value
+def _held(plan: Plan, device: int) -> int:
+    """Bytes of the model and its buffers on a card."""
+    parts = plan.memory.devices[device].parts
+    return sum(part.bytes.value or 0 for part in parts if part.kind is not PartKind.OTHERS)
 
 
-def _added(plan: Plan, over: dict[int, int], depth: int) -> float:
-    placement, found = placed(plan)
-    read: Sequence[int] = [found.at(d, depth) for d in range(len(placement.devices))]
-    return sum(
-        spilled_seconds(
-            min(size, read[d]), _path(plan, d), placement.devices[d].bandwidth.value or 1.0
-        )
-        for d, size in over.items()
-    )
+def _added(device: Device, over: float, held: float, read: float) -> float:
+    """Seconds that a token takes longer where so many bytes of what a card holds lie in RAM."""
+    assert device.link is not None
+    assert device.link.most.value
+    assert device.bandwidth.value
+    spilled = min(over * min(read / held, 1.0) if held > 0 else 0.0, read)
+    return spilled_seconds(spilled, device.link.most.value, device.bandwidth.value)

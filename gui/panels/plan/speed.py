@@ -5,20 +5,34 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from core.plan.plan import Plan, Verdict
+from core.model.model import Role
+from core.plan.plan import PartKind, Plan, Verdict
+from core.plan.speed.anatomy import Anatomy, PartOfToken
+from core.plan.speed.spill import cliff
 from core.provenance import format_value
 from core.units import UnitSystem, format_tokens
+from gui import theme
 from gui.widgets.ceiling_plot import CeilingPlot, Curve
 from gui.widgets.elided_text import plain_tip
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
+from gui.widgets.token_bar import Segment, TokenBar
 from gui.widgets.wrap import Wrap
 
 _CEILING = (
     "Writing one token takes a pass over all that is read for it, and memory gives only so many "
     "bytes in a second. No program can be faster: this is a limit, not a promise."
 )
+_TONES: dict[PartOfToken, theme.Toned] = {
+    PartOfToken.EXPERTS: Role.EXPERTS,
+    PartOfToken.FEED_FORWARD: Role.FEED_FORWARD,
+    PartOfToken.ATTENTION: Role.ATTENTION,
+    PartOfToken.HEAD: Role.HEAD,
+    PartOfToken.OTHER: Role.OTHER,
+    PartOfToken.STATE: PartKind.STATE,
+    PartOfToken.CACHE: PartKind.CACHE,
+}
 _MEASURE = "Measure the RAM of this computer"
 _TYPE = "Type a bandwidth…"
 
@@ -43,6 +57,36 @@ class SpeedSection(QWidget):
         word.setAccessibleDescription(_CEILING)
         self.where = LiveText(Style.MUTED)
         self.bytes = FactLabel("Bytes read for one token")
+        self.low = FactLabel("Decode speed to expect, at least", style=Style.HEADLINE)
+        self.high = FactLabel("Decode speed to expect, at most", style=Style.HEADLINE)
+        self._expect = _together(
+            Style.HEADLINE,
+            Text("expect", Style.HEADLINE),
+            self.low,
+            Text("to", Style.HEADLINE),
+            self.high,
+        )
+        self.no_data = FactLabel("Decode speed to expect", style=Style.MUTED)
+        self.basis = LiveText(Style.MUTED)
+        self.ttft = FactLabel("Seconds until the first token of a prompt of this depth")
+        self.prefill = FactLabel("Tokens of such a prompt read in a second")
+        self._prompt = _together(
+            Style.BODY,
+            Text("first token after", Style.MUTED),
+            self.ttft,
+            Text("at", Style.MUTED),
+            self.prefill,
+        )
+        self.arithmetic = FactLabel("Time of one token's arithmetic")
+        self.memory_side = FactLabel("Time of one token's bytes")
+        self._sides = _together(
+            Style.BODY,
+            Text("in", Style.MUTED),
+            self.memory_side,
+            Text("arithmetic", Style.MUTED),
+            self.arithmetic,
+        )
+        self.token = TokenBar()
         self.remedy = QPushButton()
         self.remedy.clicked.connect(self._ask)
         self.plot = CeilingPlot(remedy=self.remedy)
@@ -54,14 +98,23 @@ class SpeedSection(QWidget):
             [
                 Text("SPEED", Style.HEADING),
                 _together(Style.HEADLINE, word, self.at_start, self._arrow, self.at_depth),
+                self._expect,
+                self.no_data,
                 self.where,
-                self._cost,
+                self._prompt,
+                self.basis,
             ]
         )
+        row = QHBoxLayout()
+        row.setSpacing(self.fontMetrics().height() // 2)
+        row.addWidget(self._cost)
+        row.addWidget(self._sides)
+        row.addWidget(self.token, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(self.fontMetrics().height() // 4)
         column.addWidget(top)
+        column.addLayout(row)
         column.addWidget(self.plot, 1)
 
     def show_plan(self, plan: Plan, whole: Plan, units: UnitSystem, *, measurable: bool) -> None:
@@ -83,6 +136,8 @@ class SpeedSection(QWidget):
         if self._cost.isHidden() is reads.known:
             self._cost.setVisible(reads.known)
         self.bytes.set_number(reads, units)
+        self._show_expected(plan, units)
+        self._show_token(plan, whole, units)
         self._show_remedy(_remedy(plan, measurable=measurable))
         if not ceiling.known:
             self.plot.set_words(ceiling.note or "The ceiling is not known.")
@@ -92,7 +147,36 @@ class SpeedSection(QWidget):
         if beyond:
             beyond = (plan.speed.curve[-1], *beyond)
         last = max(whole.settings.context, context)
-        self.plot.set_curve(Curve(plan.speed.curve, beyond, depth, last))
+        self.plot.set_curve(Curve(plan.speed.curve, beyond, depth, last, cliff(plan, whole)))
+
+    def _show_expected(self, plan: Plan, units: UnitSystem) -> None:
+        """The band and its basis, or that there is no data; what a prompt of this depth takes."""
+        band, speed = plan.speed.expected, plan.speed
+        _show(self._expect, band.known)
+        _show(self.no_data, not band.known and speed.ceiling.known)
+        if band.known:
+            low = format_value(band.low.value, band.low.unit, units)
+            self.low.set_number(band.low, units, _bare(low))
+            self.high.set_number(band.high, units)
+        else:
+            self.no_data.set_number(band.mid, units, "expected: no data")
+        self.basis.set_text(band.basis)
+        _show(self._prompt, speed.ttft.known)
+        self.ttft.set_number(speed.ttft, units)
+        self.prefill.set_number(speed.prefill, units)
+
+    def _show_token(self, plan: Plan, whole: Plan, units: UnitSystem) -> None:
+        """What one token reads, part by part, and its two sides."""
+        anatomy = Anatomy(plan)
+        shares = anatomy.shares(plan.settings.depth)
+        _show(self.token, bool(shares))
+        deepest = whole.speed.curve[-1].bytes or 0
+        segments = [Segment(s.name, s.bytes, _TONES[s.part]) for s in shares]
+        self.token.set_segments(segments, deepest, units)
+        sides = anatomy.sides(plan.settings.depth)
+        _show(self._sides, sides.memory.known and sides.arithmetic.known)
+        self.memory_side.set_number(sides.memory, units)
+        self.arithmetic.set_number(sides.arithmetic, units)
 
     def _show_remedy(self, words: str) -> None:
         if words != self.remedy.text():
@@ -103,6 +187,11 @@ class SpeedSection(QWidget):
     def _ask(self) -> None:
         asked = self.measure_asked if self.remedy.text() == _MEASURE else self.machine_asked
         asked.emit()
+
+
+def _show(widget: QWidget, visible: bool) -> None:
+    if widget.isHidden() is visible:
+        widget.setVisible(visible)
 
 
 def _where(plan: Plan, *, sloped: bool) -> str:

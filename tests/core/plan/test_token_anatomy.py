@@ -111,12 +111,23 @@ def test_s04_a_spilling_plan_is_slower_by_what_is_spilled() -> None:
     found = spill(plan)
     assert found is not None
     assert found.bytes.value == -free
-    assert found.seconds.value == pytest.approx(spilled_seconds(-free, 31.5e9, 936.2e9), rel=1e-3)
+    # A dense model at the end of its context: a token reads nearly all that lies on the card.
+    assert found.seconds.value == pytest.approx(spilled_seconds(-free, 31.5e9, 936.2e9), rel=0.1)
     assert found.tok_s.value is not None and plan.speed.ceiling.value is not None
     assert found.tok_s.value < plan.speed.ceiling.value
     assert 1 / found.tok_s.value - 1 / plan.speed.ceiling.value == pytest.approx(
         found.seconds.value
     )
+
+
+def test_what_a_mixture_spills_is_mostly_not_read() -> None:
+    plan = resolve(specimen("gpt-oss-120b"), narrow(31.5e9), Choice(context=8192, slots=1))
+    found = spill(plan)
+    assert found is not None and found.bytes.value is not None and found.seconds.value is not None
+    whole = spilled_seconds(found.bytes.value, 31.5e9, 936.2e9)
+    read, held = plan.speed.bytes_per_token.value, plan.weights.bytes
+    assert read is not None
+    assert found.seconds.value == pytest.approx(whole * read / held, rel=0.15)
 
 
 def test_s04_the_cliff_begins_where_the_context_no_longer_fits() -> None:

@@ -1,0 +1,122 @@
+"""The bytes of one token as a bar: what is read for it, part by part, at the chosen depth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from PySide6.QtCore import QEvent, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from core.units import UnitSystem, format_bytes, format_exact_bytes, format_share
+from gui import theme
+
+
+class Segment(NamedTuple):
+    """One part: its name, its bytes, and the tone that it is drawn in."""
+
+    name: str
+    bytes: int
+    tone: theme.Toned | None
+
+
+def sentence(segments: Sequence[Segment], units: UnitSystem) -> str:
+    """The bar in words, the largest part first."""
+    if not segments:
+        return "What one token reads is not known."
+    total = sum(each.bytes for each in segments)
+    parts = sorted(segments, key=lambda each: -each.bytes)
+    words = ", ".join(f"{each.name} {format_bytes(each.bytes, units)}" for each in parts)
+    return f"One token reads {format_bytes(total, units)}: {words}."
+
+
+class TokenBar(QWidget):
+    """Segments to scale; the width stands for ``whole`` bytes, so that the bar grows with depth.
+
+    A segment with room for it carries its name and size; every one explains itself on hover.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._segments: tuple[Segment, ...] = ()
+        self._whole = 0
+        self._units = UnitSystem.GIB
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMouseTracking(True)
+        self.setAccessibleName("Bytes of one token by part")
+
+    def set_segments(self, segments: Sequence[Segment], whole: int, units: UnitSystem) -> None:
+        """Draw these; nothing happens where they are drawn already."""
+        state = (tuple(segments), whole, units)
+        if state == (self._segments, self._whole, self._units):
+            return
+        self._segments, self._whole, self._units = state
+        self.setAccessibleDescription(sentence(segments, units))
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """A line and a bit."""
+        metrics = self.fontMetrics()
+        return QSize(30 * metrics.averageCharWidth(), round(1.3 * metrics.height()))
+
+    def minimumSizeHint(self) -> QSize:
+        """May become a third as wide."""
+        return QSize(self.sizeHint().width() // 3, self.sizeHint().height())
+
+    def edges(self) -> list[tuple[Segment, int, int]]:
+        """Every segment with its left and right edge in pixels, as drawn."""
+        total = sum(each.bytes for each in self._segments)
+        scale = self.width() / max(self._whole, total, 1)
+        made, at = [], 0
+        for each in self._segments:
+            made.append((each, round(at * scale), round((at + each.bytes) * scale)))
+            at += each.bytes
+        return made
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Segments from the left, with words where they have room, and a frame for the whole."""
+        c = theme.colors()
+        painter = QPainter(self)
+        box = self.rect()
+        painter.fillRect(box, QColor(c.base))
+        metrics = self.fontMetrics()
+        for each, left, right in self.edges():
+            if right <= left:
+                continue
+            gap = 1 if right - left > 2 else 0
+            area = QRect(left, box.top(), right - left - gap, box.height())
+            theme.fill(painter, area, c.tone(each.tone), c.base)
+            words = self._words(each, right - left - metrics.height())
+            if words:
+                size = QSize(metrics.horizontalAdvance(words), metrics.height())
+                ground = QRect(area.topLeft(), size + QSize(metrics.height() // 2, 0))
+                ground.moveCenter(area.center())
+                painter.fillRect(ground, QColor(c.base))
+                painter.setPen(QColor(c.text))
+                painter.drawText(ground, int(Qt.AlignmentFlag.AlignCenter), words)
+        painter.setPen(QPen(QColor(c.muted), 1))
+        painter.drawRect(box.adjusted(0, 0, -1, -1))
+
+    def event(self, event: QEvent) -> bool:
+        """Hovering a part tells its bytes."""
+        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
+            total = sum(each.bytes for each in self._segments)
+            for each, left, right in self.edges():
+                if left <= event.pos().x() < right:
+                    words = (
+                        f"{each.name}: {format_bytes(each.bytes, self._units)} "
+                        f"({format_exact_bytes(each.bytes)}), "
+                        f"{format_share(each.bytes / total)} of what one token reads"
+                    )
+                    QToolTip.showText(event.globalPos(), words, self)
+                    return True
+            QToolTip.hideText()
+            return True
+        return super().event(event)
+
+    def _words(self, segment: Segment, room: int) -> str:
+        """Name and size, the name alone, or nothing, as there is room."""
+        metrics = self.fontMetrics()
+        both = f"{segment.name} {format_bytes(segment.bytes, self._units)}"
+        return next((w for w in (both, segment.name) if metrics.horizontalAdvance(w) <= room), "")
