@@ -62,6 +62,8 @@ class Actions(QObject):
         self.plan = self._action("&Plan", "Ctrl+4")
         self.compare = self._action("&Compare machines and models", "Ctrl+5")
         self.session = self._action("&Session", "Ctrl+6")
+        self.measure_run = self._action("Measure a ser&ver", "Ctrl+7")
+        self.history = self._action("Histor&y of runs", "Ctrl+8")
         self.explain = self._action("&Explain", "Ctrl+9")
         self.passes = self._action("Speculatio&n and several users…", "Ctrl+B")
         self.detect = self._action("&Look at this computer again", "F5")
@@ -92,6 +94,8 @@ class Actions(QObject):
             self.plan,
             self.compare,
             self.session,
+            self.measure_run,
+            self.history,
             self.explain,
             self.passes,
             self.check_engine,
@@ -162,7 +166,8 @@ class Actions(QObject):
         view = bar.addMenu("&View")
         view.addActions([self.overview, self.tensors, self.metadata, self.plan])
         view.addSeparator()
-        view.addActions([self.compare, self.session, self.explain, self.passes])
+        pages = [self.compare, self.session, self.measure_run, self.history]
+        view.addActions([*pages, self.explain, self.passes])
         view.addSeparator()
         view.addAction(self.filter)
         view.addSeparator()

@@ -33,6 +33,7 @@ from gui.main_window.attaching import Attaching
 from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files
 from gui.main_window.engine_check import LOG_NAMES, EngineCheck
 from gui.main_window.file_watch import FileWatch
+from gui.main_window.measuring import Measuring
 from gui.main_window.page_bar import PageBar
 from gui.main_window.this_computer import ThisComputer
 from gui.panels.header_line import window_title
@@ -74,6 +75,13 @@ class MainWindow(QMainWindow):
         self.computer = ThisComputer(document, settings_path.with_name("facts.json"), self)
         history = settings_path.with_name("checks.jsonl")
         self.engine_check = EngineCheck(document, history, self.settings.engine_folder, self)
+        self.measuring = Measuring(
+            document,
+            settings_path.with_name("runs.sqlite"),
+            lambda: self.settings.engine_folder,
+            lambda text: self.engine_check.open().take_text(text, "llama-server"),
+            self,
+        )
         self._looker = Runner("recent files", self)
         self.file_watch = FileWatch(document, self)
         self._summariser = Runner("specimens", self)
@@ -308,6 +316,7 @@ class MainWindow(QMainWindow):
         """Keep the settings and end the threads."""
         self._save()
         self.hide()
+        self.measuring.end()
         runners = self.findChildren(Runner)
         for runner in runners:
             runner.cancel()
@@ -365,6 +374,8 @@ class MainWindow(QMainWindow):
             "Session",
             lambda: pages.session(self.document, self.settings.session, self._keep_session),
         )
+        self.page_bar.add_page("Measure", self.measuring.measure_page)
+        self.page_bar.add_page("History", self.measuring.history_page)
         self.page_bar.add_page("Explain", lambda: pages.explain(self.document))
         self.message = ElidedText()
         # Beside the pages; what a status bar shows by itself would hide them.
@@ -399,6 +410,8 @@ class MainWindow(QMainWindow):
             (a.plan, lambda: self.page.show_panel(self.page.plan)),
             (a.compare, lambda: self.page_bar.open_named("Compare")),
             (a.session, lambda: self.page_bar.open_named("Session")),
+            (a.measure_run, lambda: self.page_bar.open_named("Measure")),
+            (a.history, lambda: self.page_bar.open_named("History")),
             (a.explain, lambda: self.page_bar.open_named("Explain")),
             (a.detect, lambda: self.computer.detect(wake=True)),
             (a.measure, self.computer.measure),
@@ -428,6 +441,7 @@ class MainWindow(QMainWindow):
         self.computer.meter.started.connect(lambda: self._show_measuring(True))
         self.computer.meter.ended.connect(lambda: self._show_measuring(False))
         self.engine_check.folder_chosen.connect(self._keep_engine_folder)
+        self.measuring.folder_chosen.connect(self._keep_engine_folder)
         self._looker.finished.connect(self._show_missing)
         self.file_watch.differs.connect(self._show_problems)
         self.problems.stack.acted.connect(self.reload)

@@ -79,7 +79,7 @@ def other_cache(f: Facts) -> Finding | None:
         "other-cache",
         f"The server's cache is K {real[0]}, V {real[1]}; the plan has {planned[0]}, {planned[1]}.",
         "Read from the server or from its command line.",
-        "Choose the same types in the plan, so that the curve is that of what was measured.",
+        "What was measured is that of the server. Start it with -ctk and -ctv for the plan's own.",
         amber=True,
     )
 

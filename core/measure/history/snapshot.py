@@ -10,8 +10,10 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from core.machine.machine import Device, DeviceKind
+from core.model import fingerprint
 from core.plan import resolve
 from core.plan.plan import DepthPoint, PartKind, Plan
+from core.plan.speed.own_runs import configuration
 from core.provenance import Rank
 
 # Points of the curve that are kept, for drawing.
@@ -78,13 +80,22 @@ class PlanSnapshot:
         return _between(self.curve[after - 1], right, depth)
 
 
-def snapshot(plan: Plan, depths: Iterable[int] = ()) -> PlanSnapshot:
-    """The plan now, with its figures at these depths."""
+def snapshot(
+    plan: Plan, depths: Iterable[int] = (), *, tokens: int = 0, asked: Plan | None = None
+) -> PlanSnapshot:
+    """The plan now, with its figures at these depths, and where the middle of ``tokens`` lies that
+    are written there: the cache grows meanwhile.
+
+    ``plan`` is that of what the server really runs, and ``asked`` the one that the user had on the
+    screen, where that is another: its settings are kept, to be held against the server's.
+    """
     memory = plan.memory
     curve = plan.speed.curve
     step = max(1, (len(curve) - 1) // (_POINTS - 1))
     kept = sorted({*curve[::step], curve[-1]})
-    at = tuple(_at(plan, depth) for depth in sorted(set(depths)) if depth <= plan.settings.context)
+    wanted = {max(depth, 1) + (tokens - 1) // 2 if tokens else depth for depth in depths}
+    wanted |= set(depths)
+    at = tuple(_at(plan, depth) for depth in sorted(wanted) if depth <= plan.settings.context)
     gpus = plan.machine.gpus
     device = _most_read(plan)
     return PlanSnapshot(
@@ -94,14 +105,17 @@ def snapshot(plan: Plan, depths: Iterable[int] = ()) -> PlanSnapshot:
         path=str(plan.model.file.header.path),
         file_bytes=plan.weights.bytes,
         machine=plan.machine.name,
-        settings=asdict(plan.settings),
+        settings=asdict((asked or plan).settings),
         parameters=plan.weights.parameters,
         weights=plan.weights.bytes,
         cache=memory.cache.value,
         total=memory.total.value,
         verdict=plan.verdict.value,
+        basis=plan.speed.expected.basis,
         curve=tuple(map(_point, kept)),
         at=at,
+        fingerprint=fingerprint(plan.model),
+        configuration=configuration(plan.settings),
         unified=bool(gpus) and gpus[0].unified,
         bandwidth=device.bandwidth.value,
         bandwidth_measured=device.bandwidth.source.rank is Rank.MEASURED,
@@ -121,11 +135,13 @@ def _most_read(plan: Plan) -> Device:
 def _at(plan: Plan, depth: int) -> DepthFigures:
     there = resolve(plan.model, plan.machine, replace(plan.choice, depth=depth))
     point = next(p for p in there.speed.curve if p.depth == there.settings.depth)
-    return _point(point)
+    return _point(point, there.speed.expected.uncorrected)
 
 
-def _point(point: DepthPoint) -> DepthFigures:
-    return DepthFigures(point.depth, point.bytes, point.tok_s)
+def _point(point: DepthPoint, uncorrected: float | None = None) -> DepthFigures:
+    return DepthFigures(
+        point.depth, point.bytes, point.tok_s, point.low, point.mid, point.high, uncorrected
+    )
 
 
 def _between(left: DepthFigures, right: DepthFigures, depth: float) -> DepthFigures:

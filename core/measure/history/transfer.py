@@ -172,6 +172,8 @@ def _from_csv(text: str, name: str) -> tuple[Stored, ...]:
     reader = csv.DictReader(io.StringIO(text))
     try:
         for row in reader:
+            if None in row or None in row.values():
+                raise ValueError("it has other fields than the first line names")
             run = runs.get(row["run"]) or _run_of(row)
             cell = _cell_of(run, row)
             runs[run.id] = with_cell(run, replace(cell, samples=(*cell.samples, _sample_of(row))))

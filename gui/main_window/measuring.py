@@ -1,0 +1,64 @@
+"""The pages "Measure" and "History" of a window, and the history that both share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from gui.document import Document
+from gui.workers.run_history import RunHistory
+
+if TYPE_CHECKING:
+    from gui.panels.history.page import HistoryPage
+    from gui.panels.measure.page import MeasurePage
+
+
+class Measuring(QObject):
+    """Makes each page when it is first asked for. ``folder`` says where the user keeps llama.cpp,
+    ``check_log`` opens the check with llama.cpp for a log."""
+
+    folder_chosen = Signal(str)
+
+    def __init__(
+        self,
+        document: Document,
+        path: Path,
+        folder: Callable[[], str],
+        check_log: Callable[[str], None],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._folder = folder
+        self._check_log = check_log
+        self.history = RunHistory(path, self)
+        self._measure: MeasurePage | None = None
+        self._history_page: HistoryPage | None = None
+
+    def measure_page(self) -> MeasurePage:
+        """A run against a server."""
+        from gui.panels.measure.page import MeasurePage
+
+        page = MeasurePage(self._document, self.history, self._folder())
+        page.folder_chosen.connect(self.folder_chosen)
+        page.log_asked.connect(self._check_log)
+        self._measure = page
+        return page
+
+    def history_page(self) -> HistoryPage:
+        """Earlier runs."""
+        from gui.panels.history.page import HistoryPage
+
+        self._history_page = HistoryPage(self._document, self.history)
+        return self._history_page
+
+    def end(self) -> None:
+        """The window closes: no worker and no server of ours stays behind, no note is lost."""
+        if self._measure is not None:
+            self._measure.end()
+        if self._history_page is not None:
+            self._history_page.end()
+        self.history.close()

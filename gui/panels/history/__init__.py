@@ -1,0 +1,1 @@
+"""Earlier measurements. Import from the modules."""

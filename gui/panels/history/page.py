@@ -1,0 +1,353 @@
+"""The page "History": every measurement, to look at, to compare, to take along."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from PySide6.QtCore import QTimer
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QFileDialog,
+    QFrame,
+    QMenu,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.measure.history import Stored
+from core.measure.history.compare import Comparison, compare
+from core.measure.history.transfer import (
+    TransferError,
+    read_file,
+    to_csv_text,
+    to_json_text,
+    to_markdown,
+)
+from core.problems import Problem
+from gui.document import Document
+from gui.panels.history.detail import DetailStack
+from gui.panels.problem_area import ProblemArea
+from gui.tables.filter_edit import FilterEdit
+from gui.tables.stored_runs import StoredSheet
+from gui.tables.view import SheetView
+from gui.widgets.live_text import LiveText
+from gui.widgets.menu_button import MenuButton
+from gui.widgets.text import Style
+from gui.widgets.wrap import Wrap
+from gui.workers.run_history import RunHistory
+from gui.workers.runner import Function, Handle, Runner
+
+_TWO_COLUMNS = 130
+_LIST_SHARE = (2, 3)
+_EMPTY = "No run was measured yet. Measure one (Ctrl+7), or import an export."
+_HINT = "Choose a run to look at it, or two to compare them."
+# Arrow keys held down load nothing until they rest.
+_REST_MS = 80
+_FILTERS = {"JSON, everything (*.json)": ".json", "CSV, one request a row (*.csv)": ".csv"}
+
+
+class HistoryPage(QWidget):
+    """Follows the history; other windows' runs appear when the page is shown."""
+
+    def __init__(
+        self, document: Document, history: RunHistory, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._document = document
+        self._history = history
+        self._deleted: tuple[str, ...] = ()
+        self._shown: tuple[str, ...] = ()
+        self.comparer = Runner("compare", self)
+        self.comparer.finished.connect(self._compared)
+        self.reader = Runner("import", self)
+        self.reader.finished.connect(self._imported)
+        self.problems = ProblemArea({})
+        self.filter = FilterEdit("Filter by name, server, model, note…")
+        self.sheet = StoredSheet()
+        self.table = SheetView(self.sheet, "run")
+        self.table.setAccessibleName("Runs")
+        self.table.set_placeholder(_EMPTY)
+        self.export = MenuButton("Export", "Runs as a file", self._fill_export)
+        self.take = QPushButton("Import…")
+        self.take.setToolTip("Take runs in from an exported file, JSON or CSV")
+        self.copy = QPushButton("Copy as Markdown")
+        self.delete = QPushButton("Delete")
+        self.delete.setToolTip("Take the chosen runs out of the list (Del)")
+        self.undo = QPushButton("Bring back")
+        self.undo.setToolTip("Undo the last deletion")
+        self.said = LiveText(Style.MUTED, wrap=True)
+        self.stack = DetailStack()
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MS)
+        self._rest.timeout.connect(self._show_chosen)
+        self._build()
+        self._connect()
+
+    @property
+    def chosen(self) -> tuple[Stored, ...]:
+        """The selected runs, in the order shown."""
+        return tuple(self.sheet.stored[row] for row in self.table.selected_rows())
+
+    def refresh(self) -> None:
+        """Read the list anew; what was chosen stays so."""
+        if not self.isVisible():
+            return
+        ids = {entry.run.id for entry in self.chosen}
+        self.sheet.show(self._history.all())
+        self.table.share_room()
+        for position, row in enumerate(self.sheet.rows):
+            if self.sheet.stored[row].run.id in ids:
+                self.table.selectRow(position)
+                break
+        self._shown = ()
+        self._show_chosen()
+
+    def delete_chosen(self) -> None:
+        """Take the chosen runs out of the list."""
+        ids = tuple(entry.run.id for entry in self.chosen)
+        if ids:
+            self._deleted = ids
+            self._history.delete(ids)
+            count = "1 run" if len(ids) == 1 else f"{len(ids)} runs"
+            self.said.set_text(f"{count} deleted.")
+            self.undo.show()
+            self.refresh()
+
+    def bring_back(self) -> None:
+        """Undo the last deletion."""
+        self._history.restore(self._deleted)
+        self._deleted = ()
+        self.undo.hide()
+        self.said.set_text("")
+        self.refresh()
+
+    def export_to(self, path: Path, everything: bool) -> None:
+        """Write the chosen runs, or all, as the name's ending says."""
+        entries = self.sheet.stored if everything else self.chosen
+        full = [e for entry in entries if (e := self._history.load(entry.run.id)) is not None]
+        text = to_csv_text(full) if path.suffix.lower() == ".csv" else to_json_text(full)
+        try:
+            _write(path, text)
+        except OSError as error:
+            self._fail(
+                Problem(
+                    "export",
+                    f"The file could not be written: {error.strerror or error}.",
+                    where=str(path),
+                )
+            )
+            return
+        self.said.set_text(f"{len(full)} exported to {path.name}.")
+
+    def import_from(self, path: Path) -> None:
+        """Take in what was exported."""
+        self.said.set_text(f"Reading {path.name}…")
+        self.reader.start(_reading(path))
+
+    # What is shown.
+
+    def _show_chosen(self) -> None:
+        chosen = self.chosen
+        ids = tuple(entry.run.id for entry in chosen)
+        self._enable()
+        if ids == self._shown:
+            return
+        self._shown = ids
+        self.comparer.cancel()
+        units = self._document.units
+        if len(chosen) == 2:
+            # The earlier one is the first, whatever the order of the list.
+            first, second = sorted(chosen, key=lambda entry: entry.run.started)
+            self.stack.detail.keep_notes()
+            self.stack.comparison.show_working(first, second)
+            self.stack.setCurrentWidget(self.stack.comparison)
+            self.comparer.start(_comparing(first, second))
+        elif len(chosen) == 1:
+            full = self._history.load(ids[0])
+            self.stack.detail.show_stored(full or chosen[0], units)
+            self.stack.setCurrentWidget(self.stack.detail)
+        else:
+            self.stack.detail.keep_notes()
+            self.stack.hint.set_text(
+                _HINT if not chosen else f"{len(chosen)} runs are chosen; two can be compared."
+            )
+            self.stack.setCurrentWidget(self.stack.hint)
+
+    def _selected(self) -> None:
+        self._enable()
+        self._rest.start()
+
+    def _enable(self) -> None:
+        chosen = self.table.selectionModel().hasSelection()
+        for button in (self.copy, self.delete):
+            button.setEnabled(chosen)
+
+    def _compared(self, comparison: Comparison) -> None:
+        self.stack.comparison.show_comparison(comparison)
+
+    def _imported(self, answer: tuple[Stored, ...] | Problem) -> None:
+        self.said.set_text("")
+        if isinstance(answer, Problem):
+            self._fail(answer)
+            return
+        new = self._history.add(answer)
+        known = len(answer) - new
+        words = f"{new} imported" + (f", {known} were here already" if known else "")
+        self.said.set_text(f"{words}.")
+        self.refresh()
+
+    def _fail(self, problem: Problem) -> None:
+        self.problems.set_problems((problem,))
+
+    def _repaint(self) -> None:
+        self._shown = ()
+        self._show_chosen()
+
+    # What the user does.
+
+    def _fill_export(self, menu: QMenu) -> None:
+        for everything, words in ((False, "The chosen runs…"), (True, "All runs…")):
+            action = menu.addAction(words)
+            action.setEnabled(bool(self.sheet.stored if everything else self.chosen))
+            action.triggered.connect(lambda _=False, e=everything: self._ask_where(e))
+
+    def _ask_where(self, everything: bool) -> None:
+        name, kind = QFileDialog.getSaveFileName(
+            self, "Export runs", "runs.json", ";;".join(_FILTERS)
+        )
+        if name:
+            path = Path(name)
+            if path.suffix.lower() not in _FILTERS.values():
+                path = path.with_name(path.name + _FILTERS.get(kind, ".json"))
+            self.export_to(path, everything)
+
+    def _ask_what(self) -> None:
+        name, _ = QFileDialog.getOpenFileName(
+            self, "Import runs", "", "Exported runs (*.json *.csv);;All files (*)"
+        )
+        if name:
+            self.import_from(Path(name))
+
+    def _copy(self) -> None:
+        texts = [to_markdown(entry) for entry in self.chosen]
+        if texts:
+            QGuiApplication.clipboard().setText("\n".join(texts))
+            self.said.set_text("Copied as Markdown.")
+
+    # What Qt asks.
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Another window may have measured in the meantime."""
+        super().showEvent(event)
+        if (problem := self._history.problem) is not None:
+            self._fail(problem)
+        QTimer.singleShot(0, self, self._first_look)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Delete takes runs out of the list."""
+        if event.matches(QKeySequence.StandardKey.Delete) and self.table.hasFocus():
+            self.delete_chosen()
+            return
+        super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Two columns where there is room for them."""
+        super().resizeEvent(event)
+        wide = self.width() >= _TWO_COLUMNS * self.fontMetrics().averageCharWidth()
+        direction = QBoxLayout.Direction.LeftToRight if wide else QBoxLayout.Direction.TopToBottom
+        if direction != self._columns.direction():
+            self._columns.setDirection(direction)
+
+    def end(self) -> None:
+        """The window closes: nothing that was typed is lost."""
+        self.stack.detail.keep_notes()
+
+    def _first_look(self) -> None:
+        self.refresh()
+        if self.sheet.rows and not self.table.selected_rows():
+            self.table.selectRow(0)
+
+    # How it is put together.
+
+    def _build(self) -> None:
+        line = self.fontMetrics().height()
+        left = QWidget()
+        column = QVBoxLayout(left)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(line // 2)
+        buttons = Wrap()
+        buttons.set_cells([self.export, self.take, self.copy, self.delete, self.undo])
+        column.addWidget(self.filter)
+        column.addWidget(self.table, 1)
+        column.addWidget(buttons)
+        column.addWidget(self.said)
+        self.table.setMinimumHeight(9 * line)
+        area = QScrollArea()
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setWidgetResizable(True)
+        area.setWidget(self.stack)
+        self.area = area
+        self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._columns.setSpacing(line)
+        self._columns.addWidget(left, _LIST_SHARE[0])
+        self._columns.addWidget(area, _LIST_SHARE[1])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(line, line // 2, line, line // 2)
+        whole.addWidget(self.problems)
+        whole.addLayout(self._columns, 1)
+        self.stack.hint.set_text(_HINT)
+        self.undo.hide()
+        self._show_chosen()
+
+    def _connect(self) -> None:
+        self.filter.textChanged.connect(self.sheet.set_filter)
+        self.table.typed.connect(self.filter.take)
+        self.table.selectionModel().selectionChanged.connect(self._selected)
+        self.sheet.modelReset.connect(lambda: self._rest.start())
+        self.take.clicked.connect(self._ask_what)
+        self.copy.clicked.connect(self._copy)
+        self.delete.clicked.connect(self.delete_chosen)
+        self.undo.clicked.connect(self.bring_back)
+        self.stack.detail.renamed.connect(self._history.rename)
+        self.stack.detail.noted.connect(self._history.note)
+        self._history.changed.connect(self.refresh)
+        self._history.failed.connect(self._fail)
+        self._document.units_changed.connect(self._repaint)
+
+
+def _comparing(first: Stored, second: Stored) -> Function:
+    def work(handle: Handle) -> Comparison:
+        return compare(first, second)
+
+    return work
+
+
+def _reading(path: Path) -> Function:
+    def work(handle: Handle) -> Sequence[Stored] | Problem:
+        try:
+            return read_file(path)
+        except TransferError as error:
+            return error.problem
+
+    return work
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all. Raises OSError."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        Path(name).replace(path)
+    except OSError:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise

@@ -1,0 +1,245 @@
+"""Starting llama-server with the plan that is on the screen: its log, its progress, its end."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from core.check.dry_run import SERVER
+from core.gguf import display
+from core.measure import launch
+from core.plan.plan import Plan
+from core.problems import Problem
+from core.units import UnitSystem, format_bytes, format_seconds
+from gui.widgets.elided_text import ElidedText
+from gui.widgets.live_text import LiveText
+from gui.widgets.note_lines import NoteLines
+from gui.widgets.text import Style, Text
+from gui.widgets.wrap import Wrap
+from gui.workers import engine
+from gui.workers.runner import Runner
+from gui.workers.server import OwnServer
+
+_ABSENT = "llama-server was not found on the PATH and in the usual places."
+_LOG_LINES = 5_000
+_LOG_HEIGHT = 9
+# Text that arrives faster than this is put on the screen together.
+_LOG_MS = 100
+
+
+class OwnServerSection(QWidget):
+    """``ready`` carries the address of a server that answers, ``folder_chosen`` where the user
+    keeps llama.cpp, ``log_asked`` the log to be held against the plan."""
+
+    ready = Signal(str)
+    stopped = Signal()
+    folder_chosen = Signal(str)
+    log_asked = Signal(str)
+
+    def __init__(self, folder: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._folder = folder
+        self._program = ""
+        self._plan: Plan | None = None
+        self._started: Plan | None = None
+        self._units = UnitSystem.GIB
+        self._unshown: list[str] = []
+        self.server = OwnServer(self)
+        self.finder = Runner("find llama-server", self)
+        self.finder.finished.connect(self._found)
+        self.start = QPushButton("Start llama-server with this plan")
+        self.stop = QPushButton("Stop the server")
+        self.stop.setToolTip("End the server that was started here")
+        self.where = ElidedText(style=Style.MUTED)
+        self.why = LiveText(Style.MUTED, wrap=True)
+        self.folder = QPushButton("Choose folder…")
+        self.folder.setToolTip("Where llama-server is")
+        self.status = LiveText(wrap=True)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Loading")
+        self.show_log = QPushButton("Show log")
+        self.show_log.setCheckable(True)
+        self.copy_log = QPushButton("Copy log")
+        self.check_log = QPushButton("Check it against the plan…")
+        self.check_log.setToolTip("Compare what it allocated with the plan, part by part")
+        self.log = QPlainTextEdit()
+        self.log.setReadOnly(True)
+        self.log.setMaximumBlockCount(_LOG_LINES)
+        self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.log.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.log.setAccessibleName("Log of llama-server")
+        self.log.setTabChangesFocus(True)
+        self.log.setFixedHeight(_LOG_HEIGHT * self.fontMetrics().height())
+        self.log.hide()
+        self.notes = NoteLines()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_LOG_MS)
+        self._timer.timeout.connect(self._write_log)
+        self._build()
+        self._connect()
+        self._show()
+
+    def look(self) -> None:
+        """Look for llama-server."""
+        self.finder.start(engine.finding(self._folder))
+
+    def show_plan(self, plan: Plan | None, units: UnitSystem) -> None:
+        """What a server would be started with."""
+        self._plan, self._units = plan, units
+        self._show()
+
+    @property
+    def plan(self) -> Plan | None:
+        """What the server that runs was started with."""
+        return self._started if self.server.running else None
+
+    def end(self) -> None:
+        """The window closes: no server stays behind."""
+        self._timer.stop()
+        self.server.end()
+
+    def _begin(self) -> None:
+        plan = self._plan
+        if plan is None or not self._program:
+            return
+        port = engine.free_port()
+        self.log.clear()
+        self._unshown.clear()
+        self.notes.set_problems(())
+        self._started = plan
+        self.server.start(launch.server_command(plan, self._program, port), port)
+        self._show()
+
+    def _choose(self) -> None:
+        name = QFileDialog.getExistingDirectory(self, "The folder of llama-server", self._folder)
+        if name:
+            self._folder = name
+            self.folder_chosen.emit(name)
+            self.look()
+
+    def _found(self, programs: dict[str, str]) -> None:
+        self._program = programs.get(SERVER, "")
+        self._show()
+
+    def _is_ready(self, url: str) -> None:
+        if self._started is not None:
+            self.notes.set_problems(launch.differences(self._started, self.server.log.text))
+        self._show()
+        self.ready.emit(url)
+
+    def _ended(self, problem: Problem | None) -> None:
+        self._write_log()
+        self.notes.set_problems((problem,) if problem is not None else ())
+        if problem is not None and self.server.log.text:
+            self.show_log.setChecked(True)
+        self._show()
+        self.stopped.emit()
+
+    def _heard(self, text: str) -> None:
+        self._unshown.append(text)
+        if not self._timer.isActive():
+            self._timer.start()
+
+    def _write_log(self) -> None:
+        if not self._unshown:
+            return
+        text = "".join(self._unshown)
+        self._unshown.clear()
+        bar = self.log.verticalScrollBar()
+        at_end = bar.value() >= bar.maximum() - 4
+        cursor = self.log.textCursor()
+        cursor.movePosition(cursor.MoveOperation.End)
+        cursor.insertText(text)
+        if at_end:
+            bar.setValue(bar.maximum())
+
+    def _show(self) -> None:
+        running, plan = self.server.running, self._plan
+        here = plan is not None and plan.machine.id == "this"
+        self.start.setVisible(not running)
+        self.start.setEnabled(bool(self._program) and here)
+        self.stop.setVisible(running)
+        self.folder.setVisible(not running)
+        self.where.setVisible(not running)
+        self.where.set_text(display(self._program))
+        why = ""
+        if not self._program:
+            why = "Looking for llama-server…" if self.finder.running else _ABSENT
+        elif plan is not None and not here:
+            why = f"The plan is for {plan.machine.name}. Choose this computer to start a server."
+        self.why.set_text(why)
+        self.why.setVisible(bool(why) and not running)
+        loading = running and not self.server.is_ready
+        self.bar.setVisible(loading)
+        size = self._started.weights.bytes if self._started is not None else 0
+        resident = self.server.resident
+        if loading and size and resident is not None:
+            self.bar.setRange(0, 1000)
+            self.bar.setValue(min(990, 1000 * resident // size))
+        elif loading:
+            self.bar.setRange(0, 0)
+        self.status.set_text(self._status(size))
+        self.status.setVisible(bool(self.status.shown))
+        said = bool(self.server.log.text)
+        for widget in (self.show_log, self.copy_log, self.check_log):
+            widget.setVisible(said)
+
+    def _status(self, size: int) -> str:
+        server = self.server
+        if not server.running:
+            return ""
+        took = format_seconds(max(server.seconds, 0.001))
+        if server.is_ready:
+            return f"Ready at {server.url.removeprefix('http://')} after {took}."
+        words = f"{server.phase.value.capitalize()}, {took} so far"
+        if server.resident and size:
+            done = format_bytes(min(server.resident, size), self._units)
+            words += f"; {done} of {format_bytes(size, self._units)} are in memory"
+        return f"{words}."
+
+    def _build(self) -> None:
+        line = self.fontMetrics().height()
+        program = QHBoxLayout()
+        program.addWidget(self.where, 1)
+        program.addWidget(self.folder)
+        buttons = Wrap()
+        buttons.set_cells([self.show_log, self.copy_log, self.check_log])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(line // 3)
+        column.addWidget(Text("OR START ONE", Style.HEADING))
+        column.addLayout(program)
+        column.addWidget(self.why)
+        column.addWidget(self.start)
+        column.addWidget(self.stop)
+        column.addWidget(self.bar)
+        column.addWidget(self.status)
+        column.addWidget(buttons)
+        column.addWidget(self.log)
+        column.addWidget(self.notes)
+
+    def _connect(self) -> None:
+        self.start.clicked.connect(self._begin)
+        self.stop.clicked.connect(self.server.stop)
+        self.folder.clicked.connect(self._choose)
+        self.show_log.toggled.connect(self.log.setVisible)
+        self.copy_log.clicked.connect(
+            lambda: QGuiApplication.clipboard().setText(self.server.log.text)
+        )
+        self.check_log.clicked.connect(lambda: self.log_asked.emit(self.server.log.text))
+        self.server.said.connect(self._heard)
+        self.server.changed.connect(self._show)
+        self.server.ready.connect(self._is_ready)
+        self.server.ended.connect(self._ended)
+        self.finder.ended.connect(self._show)

@@ -1,0 +1,210 @@
+"""The list of measurements, and the table of what differs between two of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any
+
+from core.measure import metrics
+from core.measure.diagnosis import point_of
+from core.measure.history import Stored
+from core.measure.history.compare import Comparison
+from core.measure.run import RunStatus
+from core.units import format_rate, format_seconds, format_share
+from gui.tables.sheet import Column, Sheet, longest
+
+_STATUS = {
+    RunStatus.DONE: "done",
+    RunStatus.STOPPED: "stopped",
+    RunStatus.FAILED: "failed",
+    RunStatus.RUNNING: "running",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A run in one line. ``decode`` is that of its least depth."""
+
+    started: str
+    name: str
+    server: str
+    depths: int
+    deepest: int
+    decode: float | None
+    share: float | None
+    status: str
+    haystack: str
+
+
+class StoredSheet(Sheet):
+    """Runs, the latest first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stored: tuple[Stored, ...] = ()
+
+    def show(self, stored: tuple[Stored, ...]) -> None:
+        """Show these; the filter stays."""
+        self.stored = stored
+        rows = [_row(entry) for entry in stored]
+
+        def column(
+            name: str,
+            title: str,
+            value: Callable[[_Row], Any],
+            text: Callable[[_Row], str] = str,
+            *,
+            number: bool = False,
+            stretch: int = 0,
+            wanted: bool = False,
+            help: str = "",
+        ) -> Column:
+            shown = text if text is not str else lambda r: str(value(r))
+            return Column(
+                name=name,
+                title=title,
+                text=lambda n: shown(rows[n]),
+                exact=lambda n: value(rows[n]),
+                keys=lambda: [_key(value(r), number) for r in rows],
+                number=number,
+                help=help,
+                stretch=stretch,
+                wanted=wanted,
+                widest=longest([shown(r) for r in rows]) if not stretch else "",
+            )
+
+        columns = [
+            column("started", "when", lambda r: r.started, lambda r: local_time(r.started)),
+            column("name", "run", lambda r: r.name, stretch=2),
+            column(
+                "decode_tok_s",
+                "tok/s",
+                lambda r: r.decode,
+                lambda r: "" if r.decode is None else format_rate(r.decode).removesuffix(" tok/s"),
+                number=True,
+                wanted=True,
+                help="Median decode speed at the least depth",
+            ),
+            column(
+                "share_of_ceiling",
+                "of ceiling",
+                lambda r: r.share,
+                lambda r: "" if r.share is None else format_share(r.share),
+                number=True,
+                wanted=True,
+                help="Share of the ceiling at the least depth",
+            ),
+            column(
+                "deepest",
+                "to depth",
+                lambda r: r.deepest,
+                lambda r: f"{r.deepest:,}" if r.depths else "",
+                number=True,
+                help="The deepest depth that was measured",
+            ),
+            column("server", "server", lambda r: r.server),
+            column("status", "state", lambda r: r.status),
+        ]
+        self.set_source(columns, len(rows), lambda: [r.haystack for r in rows])
+
+
+class DifferenceSheet(Sheet):
+    """Figures of two runs side by side."""
+
+    def show(self, comparison: Comparison | None) -> None:
+        """Show this comparison, or nothing."""
+        rows = comparison.rows if comparison is not None else ()
+
+        def text(value: float, what: str) -> str:
+            if what == "time to first token":
+                return format_seconds(value)
+            return format_rate(value)
+
+        def column(
+            name: str, title: str, cell: Callable[[int], str], exact: Callable[[int], Any], **o: Any
+        ) -> Column:
+            return Column(
+                name=name,
+                title=title,
+                text=cell,
+                exact=exact,
+                keys=lambda: [exact(n) for n in range(len(rows))],
+                widest=longest([cell(n) for n in range(len(rows))]) if "stretch" not in o else "",
+                **o,
+            )
+
+        def at(n: int) -> str:
+            row = rows[n]
+            many = f" × {row.concurrency}" if row.concurrency > 1 else ""
+            return f"{row.depth:,}{many}"
+
+        columns = [
+            column("what", "figure", lambda n: rows[n].what, lambda n: rows[n].what),
+            column("depth", "depth", at, lambda n: rows[n].depth, number=True),
+            column(
+                "first",
+                "first",
+                lambda n: text(rows[n].first, rows[n].what),
+                lambda n: rows[n].first,
+                number=True,
+            ),
+            column(
+                "second",
+                "second",
+                lambda n: text(rows[n].second, rows[n].what),
+                lambda n: rows[n].second,
+                number=True,
+            ),
+            column(
+                "difference",
+                "difference, with 95 % certainty",
+                lambda n: rows[n].words,
+                lambda n: rows[n].words,
+                stretch=1,
+            ),
+        ]
+        self.set_source(columns, len(rows), lambda: [row.what for row in rows])
+
+
+def local_time(stamp: str) -> str:
+    """A UTC stamp on this computer's clock: "2026-01-01 13:05"."""
+    try:
+        moment = datetime.fromisoformat(stamp)
+    except ValueError:
+        return stamp
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def _row(entry: Stored) -> _Row:
+    run = entry.run
+    cells = [c for c in run.cells if c.concurrency == 1 and c.measured]
+    first = min(cells, key=lambda c: c.depth, default=None)
+    decode = metrics.best_decode(first) if first is not None else None
+    point = point_of(first, entry.plan) if first is not None else None
+    target = run.target
+    server = f"{target.kind.value} {target.version.partition('-')[0]}".strip()
+    machine = entry.plan.machine if entry.plan is not None else ""
+    words = (
+        entry.name, entry.notes, server, target.model, PurePath(target.model_path).name, machine,
+        run.status.value, local_time(run.started), target.cache_k,
+    )  # fmt: skip
+    return _Row(
+        run.started,
+        entry.name,
+        server,
+        len(cells),
+        max((c.depth for c in cells), default=0),
+        decode.median if decode else None,
+        point.share if point else None,
+        _STATUS[run.status],
+        " ".join(words).casefold(),
+    )
+
+
+def _key(value: Any, number: bool) -> Any:
+    if number:
+        return -1.0 if value is None else value
+    return str(value).casefold()
