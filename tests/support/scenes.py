@@ -20,6 +20,7 @@ from core.machine.machine import Machine
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.panels.compare import ComparePage
+from gui.panels.session import SessionPage
 from gui.theme import Theme
 from gui.widgets.file_card import FileCard
 from gui.workers import computer
@@ -63,6 +64,17 @@ def _compare(view: str) -> Callable[[MainWindow], None]:
     return show
 
 
+def _session(window: MainWindow) -> None:
+    """The page "Session" with a coding agent of 40 turns, which one summary lets go on."""
+    window.document.choose(context=131_072)
+    window.commands.session.trigger()
+    page = window.findChild(SessionPage)
+    assert page is not None
+    page.controls.presets[1].click()
+    page.controls.turns.setValue(40)
+    page.show_turn(25)
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """A specimen to open ("" for none) or bytes to write as a file, and what to do then."""
@@ -88,6 +100,7 @@ SCENES = (
     Scene("compare-machines", "Qwen3.6-35B-A3B", then=_compare("machines")),
     Scene("compare-models", "Qwen3.6-35B-A3B", then=_compare("models")),
     Scene("compare-grid", "Qwen3.6-35B-A3B", then=_compare("grid")),
+    Scene("session", "Qwen3.6-35B-A3B", then=_session),
     Scene("not-a-model", content=b"<!DOCTYPE html><title>Sign in</title>"),
 )
 

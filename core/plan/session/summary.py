@@ -33,7 +33,8 @@ _ALONE = "The other sessions are taken to be idle meanwhile."
 
 
 def plan_session(plan: Plan, choice: SessionChoice, rates: Rates | None = None) -> Session:
-    """What such a session is like on this plan. Pure; needs a few milliseconds.
+    """What such a session is like on this plan. Pure; needs a few milliseconds, and some more for
+    a plan that does not fit: then the context that would is looked for.
 
     ``rates`` stand for what the plan expects, where somebody knows them exactly.
     """

@@ -25,7 +25,12 @@ def headline(session: Session) -> str:
         return "Not even the first requests of all sessions fit into the shared pool."
     if not count:
         return "Not even the first request fits into the context."
-    turns = "One turn" if count == 1 else f"{format_tokens(count)} turns"
+    planned = session.choice.turns
+    turns = f"{format_tokens(count)} turns"
+    if count < planned:
+        turns = f"{format_tokens(count)} of {format_tokens(planned)} turns"
+    elif count == 1:
+        turns = "One turn"
     total, wait = session.total.value, session.longest_wait.value
     if total is None or wait is None:
         written = session.writing.value

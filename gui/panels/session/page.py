@@ -96,7 +96,7 @@ class SessionPage(QWidget):
         self.reuse = LiveText(wrap=True)
         self.facts = SessionFacts()
         self.picture = SessionPicture()
-        self.picture.chosen.connect(self._show_turn)
+        self.picture.chosen.connect(self.show_turn)
         self.legend = ToneLegend(_LEGEND)  # type: ignore[arg-type]
         self.request = RequestView()
         self.notes = NoteLines()
@@ -165,7 +165,7 @@ class SessionPage(QWidget):
         self.notes.set_problems(made.problems)
         self._offer_context(made)
         self.sheet.show(made)
-        self._show_turn(self.picture.current)
+        self.show_turn(self.picture.current)
 
     def _offer_context(self, session: Session) -> None:
         """A context for all turns, where they do not fit and the model can hold them."""
@@ -184,7 +184,9 @@ class SessionPage(QWidget):
     def _reserve(self) -> None:
         self._document.choose(context=self._wanted, depth=None)
 
-    def _show_turn(self, place: int) -> None:
+    def show_turn(self, place: int) -> None:
+        """Show one turn, counted from 0, in the picture, the table and as a request."""
+        self.picture.set_current(place)
         plan = self._document.plan
         if plan is None or self._session is None:
             return
@@ -195,8 +197,7 @@ class SessionPage(QWidget):
 
     def _row_changed(self, row: int) -> None:
         if row >= 0 and row != self.picture.current:
-            self.picture.set_current(row)
-            self._show_turn(row)
+            self.show_turn(row)
 
     # Counting.
 
