@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from statistics import median
 
 from core.measure import metrics
 from core.measure.metrics import DEPTH_SLACK
@@ -14,6 +16,8 @@ LEAST_SHARE = 0.9  # of the tokens asked for; a shorter answer ended by itself
 KEPT_SLACK = 16  # tokens of a prompt that a server may read anew although it keeps the rest
 COLD_SLACK = 16  # tokens that a fresh prompt may share with another one: what begins every text
 RELOAD_SECONDS = 0.2
+COLLECTED_SHARE = 0.2  # of arrivals
+COLLECTED_SECONDS = 2e-3  # between two tokens; quicker ones may share a read by themselves
 
 # What a second try may cure.
 PASSING = frozenset(
@@ -144,6 +148,16 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
                 "Something holds text back: a proxy, a scanner, or the server itself.",
             )
         )
+    if _held_back(measured):
+        found.append(
+            Problem(
+                "held_back",
+                "Several tokens arrived at once although they were written one by one, so that the "
+                "first one came late.",
+                Severity.WARNING,
+                "Something collects text on its way: a proxy, a scanner, or the server itself.",
+            )
+        )
     if measured and all(s.token_source == "events" for s in measured):
         found.append(
             Problem(
@@ -184,3 +198,16 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
             )
         )
     return tuple(found)
+
+
+def _held_back(measured: Sequence[Sample]) -> bool:
+    """Whether text is collected somewhere: a fifth of it shares a read with what came before,
+    although the engine takes milliseconds for each token and drafts none."""
+    shares = [
+        share
+        for s in measured
+        if metrics.drafted(s) is None
+        and (metrics.best_decode_rate(s) or 0) < 1 / COLLECTED_SECONDS
+        and (share := metrics.shared_reads(s)) is not None
+    ]
+    return bool(shares) and median(shares) > COLLECTED_SHARE

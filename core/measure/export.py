@@ -140,6 +140,7 @@ def text(run: Run, ceiling: Ceiling, findings: Sequence[Finding] = ()) -> str:
         for cell in told(run)
         for problem in cell.problems
     ]
+    lines += [words for cell in told(run) if (words := _thinking(cell))]
     lines += [f"{problem.message} {problem.advice}".rstrip() for problem in run.problems]
     for finding in findings:
         evidence = f" ({finding.evidence})" if finding.evidence else ""
@@ -167,6 +168,15 @@ def _row(cell: Cell, ceiling: Ceiling, many: bool) -> list[str]:
     if many:
         return [row[0], str(cell.concurrency), *row[1:], _number(total.median if total else None)]
     return row
+
+
+def _thinking(cell: Cell) -> str:
+    """When the answer began, where thinking came before it."""
+    first, answer = metrics.time_to_first(cell), metrics.time_to_answer(cell)
+    if first is None or answer is None or answer.median <= first.median:
+        return ""
+    when = format_seconds(answer.median)
+    return f"depth {format_tokens(cell.depth)}: thinking came first, the answer began after {when}."
 
 
 def _number(rate: float | None) -> str:

@@ -273,6 +273,11 @@ def time_to_first(cell: Cell) -> Summary | None:
     return summary(map(ttft, fresh(cell)))
 
 
+def time_to_answer(cell: Cell) -> Summary | None:
+    """Seconds to the first text that is no thinking, of the same requests."""
+    return summary(map(first_answer, fresh(cell)))
+
+
 def prefill(cell: Cell) -> Summary | None:
     """Prompt tokens per second: of cold requests, else of what a fill added."""
     cold = summary(map(prefill_rate, fresh(cell)))

@@ -15,7 +15,7 @@ from core.measure.discovery.loading import (
     load_into_ollama,
     wait_until_loaded,
 )
-from core.measure.discovery.matching import Match, context_shortfall, match_file
+from core.measure.discovery.matching import Match, match_file
 from core.measure.discovery.probe import probe
 from core.measure.discovery.processes import Listener, listeners, with_process
 from core.measure.discovery.values import Found, State
@@ -30,7 +30,6 @@ __all__ = [
     "NotLoadedError",
     "State",
     "can_load",
-    "context_shortfall",
     "discover",
     "find",
     "load_into_ollama",

@@ -1,4 +1,4 @@
-"""Whether a server runs the file that is open, and whether it runs it as it was meant to."""
+"""Whether a server runs the file that is open."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 from core.gguf import display
 from core.measure.run import Target
 from core.model.model import Model
-from core.problems import Problem, Severity
-from core.units import format_count, format_exact_bytes, format_tokens
+from core.units import format_count, format_exact_bytes
 
 _SIZES = {"small": "S", "medium": "M", "large": "L"}
 
@@ -72,17 +71,3 @@ def _label(text: str) -> str:
     letter = _SIZES.get(size.strip().lower(), "")
     name = f"{kind.strip()}_{letter}" if letter else kind.strip()
     return re.sub(r"^all[_ ]|^mostly[_ ]", "", name.lower()).split(" ")[0].upper()
-
-
-def context_shortfall(asked: int, target: Target) -> Problem | None:
-    """What is to be said where a server loaded a model with less context than it was asked for."""
-    got = target.context
-    if got is None or got >= asked:
-        return None
-    return Problem(
-        "less_context",
-        f"Asked for {format_tokens(asked)} tokens of context, got {format_tokens(got)}.",
-        Severity.WARNING,
-        "The server made it smaller to fit; every figure here goes by what it really has.",
-        where=target.url,
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -69,12 +68,6 @@ def test_the_context_is_the_one_that_was_loaded_whatever_was_asked_for() -> None
     server, _ = found(llama("b11549", "v1_models") | {"/props": always(props)})
     (target,) = server.targets
     assert target.context == 152_576
-    problem = discovery.context_shortfall(200_000, target)
-    assert problem is not None
-    assert problem.message == "Asked for 200,000 tokens of context, got 152,576."
-    assert problem.severity == "warning"
-    assert discovery.context_shortfall(152_576, target) is None
-    assert discovery.context_shortfall(200_000, replace(target, context=None)) is None
 
 
 def test_a_server_that_loads_is_not_ready_yet() -> None:

@@ -13,7 +13,17 @@ from hypothesis import strategies as st
 
 from core.measure import metrics
 from core.measure.checks import checked, oddities
-from core.measure.run import Cell, Sample, SampleKind, TokenSource
+from core.measure.export import text
+from core.measure.run import (
+    Cell,
+    Run,
+    RunPlan,
+    Sample,
+    SampleKind,
+    ServerKind,
+    Target,
+    TokenSource,
+)
 from core.problems import Problem, Severity
 
 BASE = Sample(
@@ -172,6 +182,25 @@ def test_cold_requests_are_apart_from_those_that_found_the_prompt_in_the_cache()
     assert (prefill.low, prefill.p5) == (None, None)
 
 
+def test_thinking_before_an_answer_is_told_apart() -> None:
+    """Report B04: the first token is the first of any kind, the answer comes after 3 s."""
+    cold = replace(
+        BASE,
+        kind=SampleKind.COLD,
+        cached_tokens=0,
+        arrivals_ns=(500_000_000, 3_000_000_000),
+        first_answer_ns=3_000_000_000,
+    )
+    cell = cell_of(cold, *[BASE] * 6)
+    first, answer = metrics.time_to_first(cell), metrics.time_to_answer(cell)
+    assert first is not None
+    assert answer is not None
+    assert (first.median, answer.median) == (0.5, 3.0)
+    target = Target(ServerKind.OPENAI, "http://127.0.0.1:1", "m")
+    run = Run("1", "", target, RunPlan((4096,)), cells=(cell,))
+    assert "the answer began after 3.00 s" in text(run, lambda depth: None)
+
+
 def test_without_cold_requests_prefill_is_what_the_fill_added() -> None:
     fill = replace(
         BASE,
@@ -230,6 +259,18 @@ def test_text_that_arrives_slower_than_it_was_written_is_told() -> None:
     (problem,) = oddities(cell)
     assert problem.code == "delivery"
     assert "slower" in problem.message
+
+
+def test_text_that_is_collected_on_its_way_is_told_unless_a_draft_brought_it() -> None:
+    """Sixteen tokens at a time, 20 ms each: a proxy, or speculation."""
+    stamps = tuple(100_000_000 + 320_000_000 * (n // 16) for n in range(64))
+    collected = replace(BASE, arrivals_ns=stamps)
+    codes = [problem.code for problem in oddities(cell_of(*[collected] * 6))]
+    assert "held_back" in codes
+    timings = {**BASE.server_timings, "draft_n": 60, "draft_n_accepted": 60}
+    drafted = replace(collected, server_timings=timings)
+    assert "held_back" not in [p.code for p in oddities(cell_of(*[drafted] * 6))]
+    assert oddities(cell_of(*[BASE] * 6)) == ()
 
 
 def test_a_difference_shorter_than_a_hand_over_is_none() -> None:
