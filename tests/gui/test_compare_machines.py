@@ -140,14 +140,26 @@ def test_a_price_alone_makes_no_plan_anew(page: ComparePage) -> None:
     assert float(texts(page, "tok_s_per_1000")[1]) > 0
 
 
-def test_removing_keeps_the_price(page: ComparePage, kept: list[StoredComparison]) -> None:
+def test_the_delete_key_removes_a_machine_and_keeps_its_price(
+    page: ComparePage, kept: list[StoredComparison]
+) -> None:
     page.machines.table.selectRow(1)
     page.machines.type_price("699.50")
-    page.machines.remove_button.click()
+    QTest.keyClick(page.machines.table, Qt.Key.Key_Delete)
     assert texts(page, "machine") == ["This computer"]
     assert kept[-1].prices == ((CARD, 699.5),)
     page.chosen.add([CARD])
     assert texts(page, "price") == ["", "699.5"]
+
+
+def test_the_last_machine_can_be_removed_and_words_say_what_to_do(page: ComparePage) -> None:
+    page.machines.table.selectAll()
+    page.machines.remove_button.click()
+    assert page.machines.rows == ()
+    assert "Add machines above" in page.machines.table.accessibleDescription()
+    assert not page.machines.use_button.isEnabled() and not page.machines.price.isEnabled()
+    assert page.machines.curves.lines == ()
+    page.grab()
 
 
 def test_enter_and_the_button_plan_for_the_machine(

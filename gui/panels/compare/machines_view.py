@@ -46,6 +46,7 @@ from gui.widgets.wrap import Wrap
 _MOST_TOKENS = 10_000_000
 _BESIDE = 140  # characters from which the two plots stand beside each other
 _LEAST_ROWS, _MOST_ROWS = 4, 9
+_NO_SPEED = "No speed is known: a bandwidth is missing, or there is no data for such a plan."
 _NOBODY = "Nothing is compared. Add machines above, or click one in the catalogue below."
 
 
@@ -160,6 +161,7 @@ class MachinesView(QScrollArea):
         expected = self.measure.currentIndex() == 1
         found = [(display(row.machine.name), row.figures) for row in self._rows]
         plan = self._document.plan
+        self.curves.set_words(_NO_SPEED if self._rows else "Nothing is compared.")
         self.curves.set_lines(
             [curve_of(name, figures, expected=expected) for name, figures in found],
             plan.settings.depth if plan else None,
@@ -219,13 +221,13 @@ class MachinesView(QScrollArea):
         self.use_button = QPushButton("&Use this machine")
         self.use_button.setToolTip("Plan for it; so does Enter or a double-click on its row")
         self.remove_button = QPushButton("&Remove")
+        self.remove_button.setToolTip("Compare it no longer; so does the Delete key on its row")
         self.price = QLineEdit()
         self.price.setPlaceholderText("not known")
         self.price.setFixedWidth(12 * self.fontMetrics().averageCharWidth())
         self.copy_button = MenuButton("Copy", "The table, as text", self._fill_copy)
         self.picture_button = MenuButton("Save picture", "A plot, as a file", self._fill_pictures)
         self.curves = CurvesPlot("Speed by depth")
-        self.curves.set_words("No speed is known: a bandwidth is missing.")
         self.catalogue = CatalogueView(self._document, self._chosen)
         quiet = QuietWheel(self)
         quiet.guard(self.prompt, self.measure)
@@ -277,6 +279,7 @@ class MachinesView(QScrollArea):
         self.sheet.typed_into.connect(lambda row, text: self.type_price(text, row))
         self.use_button.clicked.connect(self.use)
         self.remove_button.clicked.connect(self.remove)
+        self.table.removed.connect(self.remove)
         self.price.editingFinished.connect(self._price_edited)
         self.currency.editingFinished.connect(
             lambda: self._chosen.set_currency(self.currency.text())

@@ -263,6 +263,7 @@ class ModelsView(QScrollArea):
         self.picture_button.clicked.connect(self._save_picture)
         self.use_button.clicked.connect(self.use)
         self.remove_button.clicked.connect(self.remove)
+        self.table.removed.connect(self.remove)
         self.table.opened.connect(self.use)
         self.table.row_changed.connect(lambda _: self._show_row())
         self.table.copied.connect(self.said)
