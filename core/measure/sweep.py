@@ -40,6 +40,8 @@ MARGIN = 16  # tokens of a context that are left free
 TRIES = 3  # of a round of requests, before its cell is given up
 SLOWEST_PREFILL = 10.0  # tokens per second: patience with a silent server grows with the prompt
 
+_LEAST_RATED_NS = 200_000_000  # from the first text on, before a rate is shown
+
 Say = Callable[[Event], None]
 
 
@@ -323,7 +325,7 @@ class Sweep:
             for each in exchanges
             if (begun := each.recorder.first_text_ns(each.started_ns)) is not None
             and each.recorder.written > 1
-            and now > begun
+            and now - begun > _LEAST_RATED_NS
         ]
         self._progress(
             self._phase,
