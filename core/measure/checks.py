@@ -155,8 +155,8 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
                 "Several tokens arrived at once although they were written one by one, so that the "
                 "first one came late.",
                 Severity.WARNING,
-                "Text is collected on its way: by a proxy, a scanner or the server itself, or because "
-                "the computer is too busy to take it.",
+                "Text is collected on its way: by a proxy, a scanner or the server itself, or "
+                "because the computer is too busy to take it.",
             )
         )
     if measured and all(s.token_source == "events" for s in measured):
