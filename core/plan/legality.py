@@ -110,19 +110,23 @@ def _indivisible(model: Model, choice: Choice) -> list[Problem]:
     return []
 
 
+def without_kernel(model: Model, settings: Settings) -> tuple[str, ...]:
+    """Cache types that the backend cannot attend to, so that the processor does; mostly none."""
+    if settings.backend not in (Backend.CUDA, Backend.ROCM) or not settings.flash_attention:
+        return ()
+    if not model.cache.groups or settings.gpu_layers < 2:
+        return ()
+    if settings.engine in (Engine.IK_LLAMA, Engine.VLLM):
+        return ()  # kernels of their own
+    types = dict.fromkeys((settings.cache_k, settings.cache_v))
+    return tuple(kind for kind in types if kind not in CUDA_ATTENDS)
+
+
 def _no_kernel(model: Model, settings: Settings) -> list[Problem]:
     """Nothing fails, but attention of layers on the GPU is then computed by the processor."""
-    if settings.backend not in (Backend.CUDA, Backend.ROCM) or not settings.flash_attention:
+    lacking = without_kernel(model, settings)
+    if not lacking:
         return []
-    lacking = [
-        kind
-        for kind in dict.fromkeys((settings.cache_k, settings.cache_v))
-        if kind not in CUDA_ATTENDS
-    ]
-    if not lacking or not model.cache.groups or settings.gpu_layers < 2:
-        return []
-    if settings.engine in (Engine.IK_LLAMA, Engine.VLLM):
-        return []  # kernels of their own
     return [
         Problem(
             "no-kernel",

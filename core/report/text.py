@@ -16,6 +16,7 @@ from core.plan.advice import Aim, find_advice, gain, ranked, starts
 from core.plan.choice import Choice, Engine
 from core.plan.engines import RULES
 from core.plan.plan import DepthPoint, DevicePlan, Plan, SpeedPlan, Verdict
+from core.plan.speed import tensor_parallel
 from core.problems import Problem, Severity
 from core.provenance import format_value
 from core.report.layers import layer_lines
@@ -241,6 +242,12 @@ def _speed(plan: Plan, system: UnitSystem) -> list[str]:
     ]
     lines.append(f"  at most {format_rate(ceiling.value)} ({', '.join(bandwidths)})")
     lines.append(f"  by depth: {', '.join(_points(speed.curve))}")
+    shared = tensor_parallel(plan)
+    if shared is not None and shared.tok_s.value is not None:
+        lines.append(
+            f"  at most {format_rate(shared.tok_s.value)} if the cards shared every layer "
+            "(tensor parallel) instead of taking turns"
+        )
     return lines + _expected(speed)
 
 

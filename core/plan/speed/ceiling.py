@@ -15,7 +15,10 @@ _UNKNOWN_CACHE = "What this architecture keeps per token is not known."
 _BYTES_FORMULA = "weights read + cache read + state read and written"
 _ONE_DEVICE = "bandwidth / bytes per token"
 _MANY_DEVICES = "1 / sum of (bytes / bandwidth) over the devices"
-_CEILING_NOTE = "No program can be faster; real ones reach a share of it."
+_CEILING_NOTE = (
+    "No program can be faster; real ones reach a share of it. Even a bare read of all memory "
+    "reached 91 % of a card's rated bandwidth (854 of 936 GB/s on an RTX 3090)."
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from core.plan.plan import DepthPoint, Plan, Span
+from core.machine.machine import DeviceKind
+from core.plan.plan import DepthPoint, PartKind, Plan, Span
+from core.provenance import Input, Number, Rank, Source, Unit
+
+_NOBODY = Source(Rank.REPORTED, "this computer")
 
 
 def decode_seconds(plan: Plan, start_depth: int, tokens: int) -> Span | None:
@@ -43,9 +48,51 @@ def prefill_seconds(plan: Plan, history: int, new_tokens: int) -> Span | None:
     return Span(seconds / cost.high, seconds, seconds / cost.low)
 
 
-def load_seconds(plan: Plan, bytes_per_second: float) -> float:
-    """Seconds of reading the model's files at such a rate, once."""
-    return plan.model.file.file_bytes / bytes_per_second
+@dataclass(frozen=True, slots=True)
+class LoadTimes:
+    """Seconds of loading: ``cold`` from the disk, ``warm`` where the system still has the file in
+    RAM, which then is copied to the cards alone."""
+
+    cold: Number[float]
+    warm: Number[float]
+
+
+def load_times(plan: Plan, disk: Number[float] | None = None) -> LoadTimes:
+    """How long loading takes at least, by the rate of ``disk`` (bytes per second); without one, by
+    the machine's own."""
+    size = plan.model.file.file_bytes
+    if disk is None and plan.machine.disk is not None:
+        disk = plan.machine.disk.read
+    to_cards = 0.0
+    slow = ""
+    for each in plan.memory.devices:
+        device = each.device
+        if device.kind is not DeviceKind.GPU or device.unified:
+            continue
+        weights = sum(p.bytes.value or 0 for p in each.parts if p.kind is PartKind.WEIGHTS)
+        link = device.link.most.value if device.link is not None else None
+        if weights and not link:
+            slow = f"How fast {device.name} is joined to the RAM is not known."
+        elif weights and link:
+            to_cards += weights / link
+    rate = None if disk is None else disk.value
+    return LoadTimes(
+        Number(
+            size / rate if rate else None,
+            Unit.SECONDS,
+            disk.source if disk is not None else _NOBODY,
+            "size of the files / rate of the disk",
+            (Input("files", size, Unit.BYTES), Input("disk", rate, Unit.BYTES_PER_SECOND)),
+            "" if rate else (disk.note if disk is not None else "") or "The disk was not timed.",
+        ),
+        Number(
+            None if slow else to_cards,
+            Unit.SECONDS,
+            Source(Rank.DERIVED, "what lies on the cards and their links"),
+            "weights on the cards / PCI Express",
+            note=slow or "Where the system still has the file in RAM; elsewhere it is mapped.",
+        ),
+    )
 
 
 def _depth(point: DepthPoint) -> int:

@@ -18,6 +18,7 @@ from core.machine.machine import Backend, DeviceKind, OwnRun
 from core.model.model import Model, Weights
 from core.plan.choice import Engine
 from core.plan.engines import RULES
+from core.plan.legality import without_kernel
 from core.plan.placement import Placement
 from core.plan.plan import Band, Settings
 from core.plan.speed.calibration import Group, calibration, group, machine_factor, rates
@@ -86,7 +87,7 @@ def expect(
     runs: Sequence[OwnRun] = (),
 ) -> Expectation:
     """What to expect at all depths. It is never above the ceiling."""
-    missing = _missing(found, placement, settings)
+    missing = _missing(model, found, placement, settings)
     if not missing and ceilings[0] is None:
         missing = "Nothing is read with an empty cache."
     if missing:
@@ -133,8 +134,22 @@ def expect(
     return Expectation(band, points)
 
 
-def _missing(found: Reads, placement: Placement, settings: Settings) -> str:
+def no_kernel(model: Model, settings: Settings) -> str:
+    """Why a quantized cache has no data at all; empty where it has a kernel."""
+    lacking = without_kernel(model, settings)
+    if not lacking:
+        return ""
+    return (
+        f"No data: on {settings.backend} the processor computes attention for a {lacking[0]} cache; "
+        "prompts were read 8 to 30 times slower (llama.cpp #27109, #28456, #28633)."
+    )
+
+
+def _missing(model: Model, found: Reads, placement: Placement, settings: Settings) -> str:
     """Why nothing can be expected; empty where something can."""
+    slow = no_kernel(model, settings)
+    if slow:
+        return slow
     if settings.engine == Engine.VLLM:
         name = RULES[Engine.VLLM].name
         return f"No data: none of the published runs that are behind this is of {name}."

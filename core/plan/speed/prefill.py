@@ -20,7 +20,7 @@ from core.plan.placement import Placement
 from core.plan.plan import Settings
 from core.plan.prompt_cost import AttentionCost, PromptCost
 from core.plan.speed.calibration import calibration, prefill_rates, rates
-from core.plan.speed.expectation import hardware_at
+from core.plan.speed.expectation import hardware_at, no_kernel
 from core.plan.speed.reads import UNLIMITED, CacheRows, Reads
 from core.provenance import Input, Number, Unit
 
@@ -39,6 +39,9 @@ def prompt_cost(
     """What prompts cost, or a sentence that says why that is not known."""
     if settings.engine == Engine.VLLM:
         return f"No data: none of the published runs behind this is of {RULES[Engine.VLLM].name}."
+    slow = no_kernel(model, settings)
+    if slow:
+        return slow
     devices = placement.devices
     gpus = [d for d in found.used if devices[d].kind is DeviceKind.GPU]
     if not gpus or settings.backend == Backend.CPU:

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.model.model import Role
 from core.plan.plan import PartKind, Plan, Verdict
+from core.plan.speed import tensor_parallel
 from core.plan.speed.anatomy import Anatomy, PartOfToken
 from core.plan.speed.spill import cliff
 from core.provenance import format_value
@@ -86,6 +87,12 @@ class SpeedSection(QWidget):
             Text("arithmetic", Style.MUTED),
             self.arithmetic,
         )
+        self.shared = FactLabel("Ceiling if the cards shared every layer")
+        self._shared = _together(
+            Style.BODY,
+            self.shared,
+            Text("if the cards shared every layer", Style.MUTED),
+        )
         self.token = TokenBar()
         self.remedy = QPushButton()
         self.remedy.clicked.connect(self._ask)
@@ -102,6 +109,7 @@ class SpeedSection(QWidget):
                 self.no_data,
                 self.where,
                 self._prompt,
+                self._shared,
                 self.basis,
             ]
         )
@@ -161,6 +169,10 @@ class SpeedSection(QWidget):
         else:
             self.no_data.set_number(band.mid, units, "expected: no data")
         self.basis.set_text(band.basis)
+        shared = tensor_parallel(plan) if len(plan.machine.gpus) > 1 else None
+        _show(self._shared, shared is not None)
+        if shared is not None:
+            self.shared.set_number(shared.tok_s, units)
         _show(self._prompt, speed.ttft.known)
         self.ttft.set_number(speed.ttft, units)
         self.prefill.set_number(speed.prefill, units)

@@ -15,9 +15,15 @@ from core.machine.machine import Backend
 from core.model import fingerprint, model_from
 from core.model.model import Model
 from core.plan import resolve
-from core.plan.choice import CACHE_TYPES, Choice, Engine, GpuLayers
-from core.plan.plan import Plan
-from core.plan.speed import configuration, decode_seconds, load_seconds, prefill_seconds
+from core.plan.choice import CUDA_ATTENDS, Choice, Engine, GpuLayers
+from core.plan.plan import PartKind, Plan
+from core.plan.speed import (
+    configuration,
+    decode_seconds,
+    load_times,
+    prefill_seconds,
+    tensor_parallel,
+)
 from core.plan.speed.calibration import rates
 from core.plan.speed.features import Hardware
 from core.plan.speed.published import published_runs
@@ -148,7 +154,7 @@ def _card(id: str) -> bool:
     return bool(made.gpus) and made.host is not None
 
 
-@pytest.mark.parametrize("kind", CACHE_TYPES)
+@pytest.mark.parametrize("kind", sorted(CUDA_ATTENDS))
 def test_a_quantized_cache_promises_memory_and_no_speed(kind: str) -> None:
     model = specimen("Llama-3.1-8B")
     plain = resolve(model, machine(CARD), Choice(context=65_536)).speed
@@ -292,9 +298,53 @@ def test_writing_goes_no_further_than_the_context() -> None:
     assert 1 / one.mid == pytest.approx(band.speed.expected.mid.value, rel=1e-3)
 
 
-def test_loading_takes_the_file_at_the_rate_of_the_disk() -> None:
+def test_loading_takes_the_file_at_the_rate_of_the_disk_and_warm_the_way_to_the_card() -> None:
+    # A model of 19 GB from a disk of 2 GB/s takes about 10 s (A04).
+    disk = Number(2e9, Unit.BYTES_PER_SECOND, _SAID)
     plan = resolve(specimen("Qwen3.6-35B"), machine(CARD), Choice())
-    assert load_seconds(plan, 2e9) == pytest.approx(plan.model.file.file_bytes / 2e9)
+    found = load_times(plan, disk)
+    assert found.cold.value == pytest.approx(plan.model.file.file_bytes / 2e9)
+    on_card = next(p for p in plan.memory.devices[0].parts if p.kind is PartKind.WEIGHTS)
+    assert found.warm.value == pytest.approx((on_card.bytes.value or 0) / 31.5e9, rel=0.01)
+    nobody = load_times(plan)
+    assert nobody.cold.value is None and nobody.cold.note
+
+
+def test_s02_a_cache_that_the_backend_cannot_attend_to_has_no_data() -> None:
+    model, card = specimen("Llama-3.1-8B"), machine(CARD)
+    for k, v, known in (
+        ("f16", "f16", True),
+        ("q8_0", "q8_0", True),
+        ("q4_0", "q4_0", True),
+        ("iq4_nl", "iq4_nl", False),
+    ):
+        speed = resolve(model, card, Choice(cache_k=k, cache_v=v)).speed
+        assert speed.expected.known is known
+        assert (speed.prefill.value is not None) is known
+        if not known:
+            assert "8 to 30 times slower" in speed.expected.mid.note
+
+
+def test_s13_tensor_parallel_adds_bandwidth_and_pays_for_the_link() -> None:
+    # 18.4 GiB on two cards of 1,792 GB/s: 90.7 tok/s in turns, 181 if the link were free.
+    one = machine("nvidia-geforce-rtx-5090")
+    keys = {
+        "general.architecture": "llama",
+        "llama.block_count": 64,
+        "llama.embedding_length": 5120,
+        "llama.context_length": 8192,
+        "llama.attention.head_count": 40,
+    }
+    rows = round(18.4 * GIB / 64 / (5120 / 32 * 18))
+    tensors = [(f"blk.{n}.ffn_up.weight", (5120, rows), "Q4_0") for n in range(64)]
+    model = model_from(file_of(keys, tensors))
+    plan = resolve(model, combine(one, one), Choice(depth=0))
+    assert plan.speed.ceiling.value == pytest.approx(90.7, abs=0.1)
+    found = tensor_parallel(plan)
+    assert found is not None and found.tok_s.value is not None and found.link.value is not None
+    assert 90.7 < found.tok_s.value < 181.4
+    assert 1 / found.tok_s.value - 1 / 181.4 == pytest.approx(found.link.value, rel=0.02)
+    assert tensor_parallel(resolve(model, one, Choice(depth=0))) is None
 
 
 @settings(deadline=None, max_examples=40)
