@@ -140,8 +140,8 @@ def no_kernel(model: Model, settings: Settings) -> str:
     if not lacking:
         return ""
     return (
-        f"No data: on {settings.backend} the processor computes attention for a {lacking[0]} cache; "
-        "prompts were read 8 to 30 times slower (llama.cpp #27109, #28456, #28633)."
+        f"No data: on {settings.backend} the processor computes attention for a {lacking[0]} "
+        "cache; prompts were read 8 to 30 times slower (llama.cpp #27109, #28456, #28633)."
     )
 
 
