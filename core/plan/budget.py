@@ -13,7 +13,7 @@ from core.plan.limits import problems_of
 from core.plan.memory import memory
 from core.plan.placement import Placement, WeightTable, is_cuda_like, place, weight_table
 from core.plan.plan import MemoryPlan, Settings
-from core.plan.settings import fill
+from core.plan.settings import fill, layer_count
 from core.problems import Problem
 
 
@@ -39,7 +39,7 @@ def budget(model: Model, machine: Machine, choice: Choice) -> Budget:
     table = weight_table(model, weights, is_cuda_like(settings.backend))
     more_files = beside(model, machine, choice, settings, placement, table)
     plan = memory(model, table, placement, settings, more_files)
-    limits = problems_of(settings, plan, mixture=model.shape.experts > 0)
+    limits = problems_of(settings, plan, mixture=model.shape.experts > 0, layers=layer_count(model))
     found = (*problems, *more, *more_files.problems, *limits)
     return Budget(settings, weights, table, placement, plan, found)
 

@@ -14,7 +14,9 @@ from core.units import format_bandwidth, format_bytes
 _PCIE = 31.5e9
 
 
-def problems_of(settings: Settings, memory: MemoryPlan, *, mixture: bool) -> tuple[Problem, ...]:
+def problems_of(
+    settings: Settings, memory: MemoryPlan, *, mixture: bool, layers: int
+) -> tuple[Problem, ...]:
     """Limits that this budget meets, and what happens there. Of a ``mixture`` of experts a token
     reads a part only."""
     found = []
@@ -22,6 +24,7 @@ def problems_of(settings: Settings, memory: MemoryPlan, *, mixture: bool) -> tup
         if plan.works and plan.device.kind is DeviceKind.GPU:
             found += [_share(plan, settings), _spill(plan, mixture), _lent(plan)]
         found.append(_growth(plan, settings))
+    found.append(_split_in_one_memory(settings, memory, layers))
     return tuple(problem for problem in found if problem is not None)
 
 
@@ -61,6 +64,24 @@ def _spill(plan: DevicePlan, mixture: bool) -> Problem | None:
         f"Linux refuses what {plan.device.name} cannot hold; Windows moves it to RAM without a "
         f"word: {cost} over {path}.",
         Severity.NOTE,
+    )
+
+
+def _split_in_one_memory(settings: Settings, memory: MemoryPlan, layers: int) -> Problem | None:
+    """Both processors read the same memory: a split brings no bandwidth, and cost half of the speed
+    of the processor alone on an Arc 140T."""
+    gpus = [d.device for d in memory.devices if d.device.kind is DeviceKind.GPU]
+    if not gpus or not all(d.unified for d in gpus) or settings.backend == Backend.CPU:
+        return None
+    parted = 0 < settings.gpu_layers < layers
+    if not parted and not settings.cpu_moe:
+        return None
+    return Problem(
+        "one-memory",
+        f"{gpus[0].name} and the processor read the same memory: a split between them reads no "
+        "faster, and runs that were measured were slower than either alone.",
+        Severity.NOTE,
+        "Choose all layers on the GPU, or the cpu backend, and measure both.",
     )
 
 

@@ -16,10 +16,10 @@ from core.model import model_from
 from core.model.model import Model
 from core.plan import largest_contexts, reason, resolve
 from core.plan.choice import Choice, Engine, FlashAttention
-from core.plan.plan import Plan, Settings
+from core.plan.plan import Plan, Settings, Verdict
 from core.problems import Problem, Severity
 from core.report import as_json, problem_line, refusal, text
-from core.units import UnitSystem
+from core.units import UnitSystem, format_rate
 from resources import specimens
 from tests.support import memory
 from tests.support.gguf_files import TensorSpec, f32, u32, write
@@ -433,3 +433,19 @@ def test_what_a_file_calls_nought_or_leaves_empty_is_null() -> None:
         "F16": 16.0,
         "Q8_0": None,
     }
+
+
+def test_the_text_says_what_would_make_it_fit_with_the_figures_of_those_plans(
+    llama: Model,
+) -> None:
+    machine = combine(custom(8 * GIB, 448e9), custom(64 * GIB, 51.2e9, gpu=False))
+    lines = text(plan_of(llama, machine, context=65_536)).splitlines()
+    start = lines.index("  it would fit with")
+    advice = [line.strip() for line in lines[start + 1 : start + 5]]
+    context = next(line for line in advice if line.startswith("context "))
+    tokens = int(context.split(":")[0].removeprefix("context ").replace(",", ""))
+    taken = resolve(llama, machine, Choice(context=tokens))
+    assert taken.verdict is not Verdict.DOES_NOT_FIT
+    expected = taken.speed.expected.mid
+    assert f"expected {format_rate(expected.value or 0)}" in context
+    assert "it would fit" not in text(plan_of(llama, machine, context=4096))

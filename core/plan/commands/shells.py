@@ -141,12 +141,9 @@ def _bash(text: str) -> Iterator[_Piece]:
         c = text[at]
         at += 1
         if c == "\\":
-            following = text[at : at + 1]
-            at += 1
-            if following == "\r" and text[at : at + 1] == "\n":
-                at += 1
-            elif following not in ("\n", ""):
-                word.add(following, True)
+            escaped, at = _escaped(text, at)
+            if escaped:
+                word.add(escaped, True)
         elif c == "'":
             close = _find(text, at, "'")
             word.add(text[at:close], True)
@@ -187,12 +184,9 @@ def _powershell(text: str) -> Iterator[_Piece]:
         c = text[at]
         at += 1
         if c == "`":
-            following = text[at : at + 1]
-            at += 1
-            if following == "\r" and text[at : at + 1] == "\n":
-                at += 1
-            elif following not in ("\n", ""):
-                word.add(following, True)
+            escaped, at = _escaped(text, at)
+            if escaped:
+                word.add(escaped, True)
         elif c in _SINGLE or c in _DOUBLE:
             kinds = _SINGLE if c in _SINGLE else _DOUBLE
             word.add("", True)
@@ -235,12 +229,8 @@ def _cmd(text: str) -> Iterator[_Piece]:
         c = text[at]
         at += 1
         if c == "^" and not inside:
-            following = text[at : at + 1]
-            at += 1
-            if following == "\r" and text[at : at + 1] == "\n":
-                at += 1
-            elif following not in ("\n", ""):
-                raw += following
+            escaped, at = _escaped(text, at)
+            raw += escaped
         elif c == '"':
             inside = not inside
             raw += c
@@ -293,6 +283,15 @@ def _arguments(raw: str) -> Iterator[_Piece]:
         else:
             word.add(c)
     yield from word.take()
+
+
+def _escaped(text: str, at: int) -> tuple[str, int]:
+    """The character after an escape, none where the line goes on behind its end; and what
+    follows."""
+    following = text[at : at + 1]
+    if following == "\r" and text[at + 1 : at + 2] == "\n":
+        return "", at + 2
+    return ("" if following == "\n" else following), at + 1
 
 
 def _find(text: str, at: int, what: str) -> int:

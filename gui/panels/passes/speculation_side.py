@@ -168,7 +168,8 @@ def _sentences(made: Speculator, found: Speculation, units: UnitSystem) -> list[
         words.append("At this acceptance it is best not to draft.")
     else:
         more = " or more" if best.drafted == MOST_DRAFTED else ""
-        words.append(f"Best here: {best.drafted}{more}, {best.times:.2f} times as fast.")
+        number = f"{best.drafted}{more} drafted tokens" if best.drafted > 1 else "1 drafted token"
+        words.append(f"Best here: {number}, {best.times:.2f} times as fast.")
     return words
 
 

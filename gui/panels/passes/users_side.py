@@ -163,7 +163,7 @@ def _words(batches: Batches, point: BatchPoint, one: BatchPoint) -> str:
     if turn is not None:
         words.append(f"From {turn} users on arithmetic takes longer than memory.")
     elif not batches.note:
-        words.append(f"Memory is the slower side up to {MOST_USERS} users: their caches are read.")
+        words.append(f"Memory is the slower side up to {MOST_USERS} users.")
     bare = batches.turning_point(MOST_USERS, 0)
     if bare is not None and bare != turn:
         words.append(f"With empty caches it would be so from {bare} on.")

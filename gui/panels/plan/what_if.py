@@ -50,6 +50,7 @@ _CONTROLS = {
     "no-gpu": "layers",
     "shared-memory": "layers",
     "lent-memory": "layers",
+    "one-memory": "layers",
     "reserved-share": "layers",
     "projector": "beside",
     "draft": "beside",

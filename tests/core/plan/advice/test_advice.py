@@ -23,7 +23,7 @@ from core.plan.plan import Plan, Verdict
 from core.problems import Problem, Severity
 from core.units import UnitSystem
 from tests.support.memory import file_of
-from tests.support.specimen_plans import specimen_plan
+from tests.support.specimen_plans import on_a_3090, specimen_plan
 
 GIB = 2**30
 RAM = custom(64 * GIB, 51.2e9, gpu=False)
@@ -226,6 +226,28 @@ def test_s09_on_shared_memory_no_split_is_advised() -> None:
             for each in advice_for(plan, aim):
                 assert each.changes.get("cpu_moe", 0) == 0
                 assert each.changes.get("gpu_layers", "all") == "all"
+
+
+def test_s09_a_split_of_shared_memory_is_said_to_bring_nothing() -> None:
+    def codes(machine: Machine, **options: Any) -> list[str]:
+        return [p.code for p in plan_of("Qwen3-30B-A3B", machine, **options).problems]
+
+    assert "one-memory" in codes(UNIFIED, cpu_moe=10)
+    assert "one-memory" in codes(UNIFIED, gpu_layers=10)
+    assert "one-memory" not in codes(UNIFIED)
+    assert "one-memory" not in codes(UNIFIED, backend="cpu", cpu_moe=10)
+    assert "one-memory" not in codes(card(24), cpu_moe=10)
+    split = plan_of("Qwen3-30B-A3B", UNIFIED, cpu_moe=10).speed.ceiling.value
+    assert split == plan_of("Qwen3-30B-A3B", UNIFIED).speed.ceiling.value
+
+
+def test_s14_experts_in_ram_are_copied_fewer_times_in_larger_pieces() -> None:
+    """S14: copying experts over PCI Express took 23 s of a prompt that the processor reads in 3."""
+    plan = resolve(specimen("gpt-oss-120b"), on_a_3090(), Choice(cpu_moe=30))
+    pieces = next(each for each in advice_for(plan, Aim.SPEED) if "ubatch" in each.changes)
+    assert pieces.changes["ubatch"] == 2048
+    assert (pieces.plan.speed.ttft.value or 0) < (plan.speed.ttft.value or 0)
+    assert gain(pieces, plan, Aim.SPEED).startswith("first token after")
 
 
 @pytest.mark.parametrize("machine", [card(24, backend=Backend.ROCM), RAM, UNIFIED])

@@ -74,7 +74,7 @@ def sayable(plan: Plan) -> bool:
     st.sampled_from(Shell),
     st.booleans(),
 )
-def test_what_is_written_is_read_as_the_same_settings(
+def test_u21_what_is_written_is_read_as_the_same_settings(
     choice: Choice, word: str, machine: int, shell: Shell, everything: bool
 ) -> None:
     plan = resolve(base(word).model, machines()[machine], choice)

@@ -98,6 +98,13 @@ def test_ollama_has_its_variables_and_a_modelfile() -> None:
     assert made.startswith("rem ")
 
 
+def test_a05_ollama_s_context_is_baked_into_a_model_so_that_its_v1_endpoint_keeps_it() -> None:
+    """A05: num_ctx of a request to /v1 is dropped, and 4,096 tokens are left without a word."""
+    made = text(engine=Engine.OLLAMA, context=16_384)
+    assert "PARAMETER num_ctx 16384" in made
+    assert "ollama create f -f Modelfile" in made
+
+
 def test_lm_studio_has_a_command_and_its_settings_in_words() -> None:
     made = text(engine=Engine.LM_STUDIO, slots=2, cache_k="q8_0", cpu_moe=3, gpu_layers=11)
     assert made == (
