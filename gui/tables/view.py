@@ -60,7 +60,6 @@ class SheetView(QTableView):
 
     row_changed = Signal(int)  # source row of the current row, -1 for none
     opened = Signal()  # Enter or a double click on the current row
-    removed = Signal()  # Delete on the selected rows
     typed = Signal(str)  # a letter typed into the table: meant for the filter
     copied = Signal(str)  # what was copied, in words
 
@@ -250,15 +249,12 @@ class SheetView(QTableView):
             self.selectRow(max(self.currentIndex().row(), 0))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy, open and remove; letters go to the filter."""
+        """Copy and open; letters go to the filter."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy(TextFormat.MARKDOWN)
             return
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.opened.emit()
-            return
-        if event.key() == Qt.Key.Key_Delete:
-            self.removed.emit()
             return
         control = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
         text = event.text()

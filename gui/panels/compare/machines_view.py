@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
@@ -104,6 +104,13 @@ class MachinesView(QScrollArea):
         self._say(f"{len(self._rows)} machines copied as {form.value}.")
 
     # What is shown.
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Delete takes the selected rows away."""
+        if event.matches(QKeySequence.StandardKey.Delete) and self.table.hasFocus():
+            self.remove()
+        else:
+            super().keyPressEvent(event)
 
     def showEvent(self, event: QShowEvent) -> None:
         """What changed while it was out of sight is shown now."""
@@ -279,7 +286,6 @@ class MachinesView(QScrollArea):
         self.sheet.typed_into.connect(lambda row, text: self.type_price(text, row))
         self.use_button.clicked.connect(self.use)
         self.remove_button.clicked.connect(self.remove)
-        self.table.removed.connect(self.remove)
         self.price.editingFinished.connect(self._price_edited)
         self.currency.editingFinished.connect(
             lambda: self._chosen.set_currency(self.currency.text())

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShowEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
@@ -147,6 +147,13 @@ class ModelsView(QScrollArea):
 
     # What is shown.
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Delete takes the selected rows away."""
+        if event.matches(QKeySequence.StandardKey.Delete) and self.table.hasFocus():
+            self.remove()
+        else:
+            super().keyPressEvent(event)
+
     def showEvent(self, event: QShowEvent) -> None:
         """What changed while it was out of sight is shown now; files are read at the first time."""
         super().showEvent(event)
@@ -263,7 +270,6 @@ class ModelsView(QScrollArea):
         self.picture_button.clicked.connect(self._save_picture)
         self.use_button.clicked.connect(self.use)
         self.remove_button.clicked.connect(self.remove)
-        self.table.removed.connect(self.remove)
         self.table.opened.connect(self.use)
         self.table.row_changed.connect(lambda _: self._show_row())
         self.table.copied.connect(self.said)
