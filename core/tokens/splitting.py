@@ -25,14 +25,20 @@ _UPPER = r"((?=[\p{L}])([^a-z]))"
 _LOWER = r"((?=[\p{L}])([^A-Z]))"
 _HEAD = r"[^\r\n\p{L}\p{N}]?"
 _TEKKEN = rf"{_HEAD}{_UPPER}*{_LOWER}+|{_HEAD}{_UPPER}+{_LOWER}*|\p{{N}}| ?{_SIGNS}[\r\n/]*|{_ENDS}"
-_O200K = (
-    rf"{_HEAD}{_UPPER}*{_LOWER}+{_CONTRACTIONS}?|{_HEAD}{_UPPER}+{_LOWER}*{_CONTRACTIONS}?"
-    rf"|\p{{N}}{{1,3}}| ?{_SIGNS}[\r\n/]*|{_ENDS}"
-)
-_DEEPSEEK = (
+_DEEPSEEK_WORDS = (
     r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"
-    rf"| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_ENDS}"
+    r"| ?[\p{P}\p{S}]+"
 )
+_DEEPSEEK = rf"{_DEEPSEEK_WORDS}[\r\n]*|{_ENDS}"
+_SPARK = rf"{_DEEPSEEK_WORDS}|[\r\n]|\s+(?!\S)|\s+"
+
+
+def _o200k(upper: str, lower: str) -> str:
+    """The family of o200k: a word begins anew where a capital follows a small letter."""
+    return (
+        rf"{_HEAD}{upper}*{lower}+{_CONTRACTIONS}?|{_HEAD}{upper}+{lower}*{_CONTRACTIONS}?"
+        rf"|\p{{N}}{{1,3}}| ?{_SIGNS}[\r\n/]*|{_ENDS}"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,79 +54,96 @@ class Split:
     raw: bool = False
 
 
-_LLAMA3 = Split((_llama3(r"\p{L}+", r"\p{N}{1,3}", _SIGNS),), whole_words=True)
-_CHATGLM = Split(_LLAMA3.patterns)
-_QWEN2 = Split((_llama3(r"\p{L}+", r"\p{N}", _SIGNS),))
-_QWEN35 = Split((_llama3(r"[\p{L}\p{M}]+", r"\p{N}", r"[^\s\p{L}\p{M}\p{N}]+"),))
-_PLAIN = Split((_GPT2,))
-_DIGITS = Split((r"\p{N}", _GPT2))
-_DEEPSEEK3 = Split((r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+", _DEEPSEEK))
-_GPT4O = Split((_O200K,))
+_LLAMA3 = _llama3(r"\p{L}+", r"\p{N}{1,3}", _SIGNS)
+_QWEN2 = _llama3(r"\p{L}+", r"\p{N}", _SIGNS)
+_MARKED_UPPER = r"((?=[\p{L}\p{M}])([^a-z]))"
+_MARKED_LOWER = r"((?=[\p{L}\p{M}])([^A-Z]))"
+_CJK = "[一-龥぀-ゟ゠-ヿ]+"
+_WORDS = " ?[^(\\s|.,!?…。，、।۔،)]+"
 _LINES = Split((r"[^\n]+|[\n]+",), raw=True)
 _DEFAULT = Split((r"[\p{P}\$\+<=>\^~\|]+", _GPT2, r"\p{N}+", "[0-9][0-9][0-9]"))
+# Runs of spaces go in powers of two.
+_SPACES = "|".join(rf"\s{{{2**n}}}(?!\S)" for n in range(9, 1, -1)) + r"|\s{1,2}(?!\S)|\s{1}"
 
-SPLITS: dict[str, Split] = {
-    **dict.fromkeys(
-        (
-            "llama3",
-            "llama-v3",
-            "llama-bpe",
-            "falcon3",
-            "falcon-h1",
-            "pixtral",
-            "midm-2.0",
-            "lfm2",
-            "glm4",
-        ),
-        _LLAMA3,
+# Names of pre-tokenizers that cut alike, and how.
+_SPLITS: tuple[tuple[str, Split], ...] = (
+    (
+        "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 glm4 jina-v5-nano",
+        Split((_LLAMA3,), whole_words=True),
     ),
-    **dict.fromkeys(("chatglm-bpe", "smaug-bpe", "dbrx"), _CHATGLM),
-    **dict.fromkeys(
-        ("qwen2", "deepseek-r1-qwen", "megrez", "stablelm2", "hunyuan", "solar-open", "grok-2"),
-        _QWEN2,
+    ("chatglm-bpe smaug-bpe dbrx", Split((_LLAMA3,))),
+    (
+        "qwen2 deepseek-r1-qwen megrez stablelm2 hunyuan solar-open grok-2 kormo f2llmv2",
+        Split((_QWEN2,)),
     ),
-    "qwen35": _QWEN35,
-    **dict.fromkeys(
-        (
-            "gpt-2",
-            "phi-2",
-            "gigachat",
-            "mellum",
-            "a.x-4.0",
-            "exaone4",
-            "mpt",
-            "olmo",
-            "jais",
-            "trillion",
-        ),
-        _PLAIN,
+    ("qwen35", Split((_llama3(r"[\p{L}\p{M}]+", r"\p{N}", r"[^\s\p{L}\p{M}\p{N}]+"),))),
+    ("laguna", Split((*_LINES.patterns, _QWEN2))),
+    (
+        "gpt-2 phi-2 gigachat mellum a.x-4.0 exaone4 mpt olmo jais trillion granite-docling",
+        Split((_GPT2,)),
     ),
-    **dict.fromkeys(
-        ("starcoder", "refact", "command-r", "smollm", "codeshell", "exaone", "minerva-7b"),
-        _DIGITS,
+    (
+        "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2",
+        Split((r"\p{N}", _GPT2)),
     ),
-    **dict.fromkeys(("deepseek-v3", "hunyuan-dense", "joyai-llm"), _DEEPSEEK3),
-    "falcon": Split((r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]")),
-    "tekken": Split((_TEKKEN,), whole_words=True),
-    **dict.fromkeys(("gpt-4o", "llama4", "kanana2", "minimax-m2"), _GPT4O),
-    **dict.fromkeys(
-        ("bailingmoe", "bailingmoe2", "llada-moe"),
+    ("deepseek-v3 hunyuan-dense joyai-llm", Split((r"\p{N}{1,3}", _CJK, _DEEPSEEK))),
+    ("spark2_5", Split((r"\p{N}{1,3}", _CJK, _SPARK, r"\p{N}"))),
+    ("falcon", Split((r"[\p{P}\$\+<=>\^~\|`]+", _GPT2, "[0-9][0-9][0-9]"))),
+    ("tekken", Split((_TEKKEN,), whole_words=True)),
+    ("gpt-4o llama4 kanana2 minimax-m2 talkie", Split((_o200k(_UPPER, _LOWER),))),
+    (
+        "granite-embed-multi-97m",
+        Split((_o200k(_MARKED_UPPER, _MARKED_LOWER),), whole_words=True),
+    ),
+    (
+        "bailingmoe bailingmoe2 llada-moe",
         Split(
             (
-                r"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}"
+                rf"'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE])|{_HEAD}\p{{L}}+|\p{{N}}"
                 rf"| ?{_SIGNS}[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+",
             )
         ),
     ),
-    "seed-coder": Split(
-        (
-            rf"{_CONTRACTIONS}|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|\p{{N}}{{1}}"
-            rf"| ?[^\s\p{{L}}\p{{N}}\r\n]+|{_ENDS}",
-        )
+    (
+        "seed-coder",
+        Split(
+            (
+                rf"{_CONTRACTIONS}|{_HEAD}\p{{L}}+|\p{{N}}{{1}}"
+                rf"| ?[^\s\p{{L}}\p{{N}}\r\n]+|{_ENDS}",
+            )
+        ),
     ),
-    "gemma4": _LINES,
-    "default": _DEFAULT,
-}
+    (
+        "exaone-moe",
+        Split(
+            (
+                rf"{_CONTRACTIONS}|{_HEAD}(?:\p{{L}}\p{{M}}*(?: \p{{L}}\p{{M}}*)*)+|\p{{N}}"
+                rf"| ?{_SIGNS}[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+",
+            )
+        ),
+    ),
+    (
+        "minicpm5",
+        Split(
+            (r"\p{N}{1,3}", _llama3(r"\p{L}+", r"\p{N}+", _SIGNS)),
+            whole_words=True,
+        ),
+    ),
+    (
+        "jais-2",
+        Split(
+            (
+                rf"{_CONTRACTIONS}|{_HEAD}\p{{L}}+|\p{{N}}{{1,3}}| ?{_SIGNS}[\r\n]*"
+                rf"|\s*[\r\n]+|{_SPACES}",
+            )
+        ),
+    ),
+    ("bloom poro-chat gpt3-finnish", Split((_WORDS,))),
+    ("viking", Split((_WORDS, r"\p{N}"))),
+    ("gemma4", _LINES),
+    ("default", _DEFAULT),
+)
+SPLITS = {name: split for names, split in _SPLITS for name in names.split()}
 
 
 def split_for(model: str, pre: str) -> tuple[Split, bool]:
