@@ -251,6 +251,20 @@ def test_a_text_dropped_on_a_number_is_counted_with_the_model_s_vocabulary(
     assert "own vocabulary" in line.text.shown
 
 
+def test_a_text_dropped_beside_the_numbers_asks_which_one_it_is_for(
+    qtbot: QtBot, document: Document, page: SessionPage, tmp_path: Path
+) -> None:
+    open_specimen(document, "Llama-3.1-8B")
+    text = tmp_path / "prompt.md"
+    text.write_text("word " * 400)
+    assert drop(page, text)
+    first, *_ = page.count_menu.actions()
+    page.count_menu.close()
+    with qtbot.waitSignal(page.runner.ended):
+        first.trigger()
+    assert page.controls.choice.system_tokens == 500
+
+
 def test_two_captured_requests_are_compared(
     qtbot: QtBot, document: Document, page: SessionPage, tmp_path: Path
 ) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFileDialog,
     QFrame,
+    QMenu,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -38,6 +39,7 @@ from gui.document import Document
 from gui.panels.session.controls import TOKEN_FIELDS, SessionControls
 from gui.panels.session.facts import SessionFacts
 from gui.panels.session.request import RequestView
+from gui.panels.session.token_field import text_file
 from gui.panels.session.turn_table import TurnSheet, bars_of
 from gui.tables.view import SheetView
 from gui.widgets.live_text import LiveText
@@ -92,6 +94,7 @@ class SessionPage(QWidget):
         self.controls.text_asked.connect(self._ask_for_text)
         self.controls.compare_asked.connect(self._ask_for_two)
         self.counted = NoteLines()
+        self.count_menu = QMenu(self)
         self.headline = LiveText(Style.HEADLINE, wrap=True)
         self.reuse = LiveText(wrap=True)
         self.facts = SessionFacts()
@@ -126,7 +129,28 @@ class SessionPage(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """The plan may have changed in the meantime."""
         super().showEvent(event)
+        self.setAcceptDrops(True)  # of texts; the window takes all others
         self._refresh()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """A text may be dropped anywhere here."""
+        if text_file(event) is not None:
+            event.acceptProposedAction()
+        else:
+            event.ignore()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Ask which number the text is counted for."""
+        path = text_file(event)
+        if path is None:
+            event.ignore()
+            return
+        event.acceptProposedAction()
+        self.count_menu.clear()
+        for name, label in TOKEN_FIELDS.items():
+            action = self.count_menu.addAction(f"Count it for {label.replace('&', '')}")
+            action.triggered.connect(lambda _=False, n=name: self.count(n, path))
+        self.count_menu.popup(self.mapToGlobal(event.position().toPoint()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Controls beside the picture where there is room for both."""

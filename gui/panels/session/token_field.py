@@ -30,24 +30,25 @@ class TokenField(SliderField):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """One file that is no model."""
-        if self._text_file(event) is not None:
+        if text_file(event) is not None:
             event.acceptProposedAction()
         else:
             event.ignore()  # to the window
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Ask for it to be counted."""
-        path = self._text_file(event)
+        path = text_file(event)
         if path is None:
             event.ignore()
             return
         event.acceptProposedAction()
         self.dropped.emit(path)
 
-    @staticmethod
-    def _text_file(event: QDropEvent) -> Path | None:
-        urls = event.mimeData().urls()
-        if len(urls) != 1 or not urls[0].isLocalFile():
-            return None
-        path = Path(urls[0].toLocalFile())
-        return None if path.suffix.lower() in _MODELS else path
+
+def text_file(event: QDropEvent) -> Path | None:
+    """The one file of a drop that may be a text; None for anything else."""
+    urls = event.mimeData().urls()
+    if len(urls) != 1 or not urls[0].isLocalFile():
+        return None
+    path = Path(urls[0].toLocalFile())
+    return None if path.suffix.lower() in _MODELS else path
