@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.provenance import Input, Number, Source, Unit
 
@@ -19,6 +19,7 @@ _LANE = {
     6: 64e9 / 8 * 242 / 256,
 }
 _GIGATRANSFERS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
+_RESTS = "A link that rests is slowed down to save power."
 _WRITTEN = re.compile(r"PCIe (\d)\.0 x(\d+)")
 
 
@@ -35,7 +36,7 @@ class Link:
     now: Number[float] | None = None
 
 
-def pcie(generation: int, lanes: int, source: Source, note: str = "") -> Number[float] | None:
+def pcie(generation: int, lanes: int, source: Source) -> Number[float] | None:
     """The bandwidth of a link, bytes per second in one direction; None for one that cannot be."""
     lane = _LANE.get(generation)
     if lane is None or not 1 <= lanes <= 32:
@@ -46,8 +47,15 @@ def pcie(generation: int, lanes: int, source: Source, note: str = "") -> Number[
         source,
         formula="bytes per second of one lane x lanes",
         inputs=(Input("PCIe generation", generation), Input("lanes", lanes)),
-        note=note,
     )
+
+
+def joined(most: Number[float], now: Number[float] | None) -> Link:
+    """A link, with the reason where it is slower now than it could be."""
+    if now is not None and now.value is not None and most.value is not None:
+        slower = now.value < most.value
+        now = replace(now, note=_RESTS if slower else "")
+    return Link(most, now)
 
 
 def written(text: str, source: Source) -> Link | None:

@@ -18,7 +18,7 @@ from core.machine.machine import Disk, DiskKind, unknown_bandwidth
 
 SECONDS = 0.5
 ORIGIN = "operating system"
-_UNTIMED = "No system tells it; the first time that a model is loaded shows it."
+_UNTIMED = "No system tells it; timing how a large file is read does."
 _NETWORK = frozenset(
     re.findall(
         r"\S+",

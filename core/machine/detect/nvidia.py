@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 from core.machine.catalogue import described, match
 from core.machine.detect.gpu import Reading, disagreement, from_catalogue
 from core.machine.detect.limits import TookTooLongError, call_within
-from core.machine.link import Link, pcie
+from core.machine.link import Link, joined, pcie
 from core.machine.machine import Backend, Device, DeviceKind, unknown_bandwidth, unknown_bytes
 from core.machine.rows import RowKind
 from core.problems import Problem, Severity
@@ -218,9 +218,8 @@ def _link(nvml: Nvml, handle: Any) -> Link | None:
         _ask(nvml, nvml.nvmlDeviceGetCurrPcieLinkGeneration, handle) or 0,
         _ask(nvml, nvml.nvmlDeviceGetCurrPcieLinkWidth, handle) or 0,
         source,
-        "A link that rests is slowed down to save power.",
     )
-    return Link(most, now)
+    return joined(most, now)
 
 
 def _slice(nvml: Nvml, part: Any, whole: Device) -> Device:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.machine.detect.limits import text_of, whole
-from core.machine.link import Link, generation_of, pcie
+from core.machine.link import Link, generation_of, joined, pcie
 from core.provenance import Rank, Source
 
 NVIDIA, AMD, INTEL = "10de", "1002", "8086"
@@ -90,8 +90,7 @@ def link(device: Path) -> Link | None:
     if top is None:
         return None
     present = _narrowest(now)
-    note = "A link that rests is slowed down to save power."
-    return Link(top, None if present is None else pcie(*present, source, note))
+    return joined(top, None if present is None else pcie(*present, source))
 
 
 def _speed_and_width(folder: Path, which: str) -> tuple[int, int] | None:
