@@ -1,4 +1,7 @@
-"""What this computer has. One module per source; this one puts them together."""
+"""What this computer has. One module per source; this one puts them together.
+
+The readers of GPUs are imported when this computer is looked at, after the window was painted.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.machine.catalogue import described, match
-from core.machine.detect import apple, dmi, dxgi, linux, nvidia, processor, windows
+from core.machine.detect import dmi, processor
 from core.machine.detect.disk import disk_of
 from core.machine.detect.gpu import Reading
 from core.machine.detect.limits import TookTooLongError, call_within, output_of, text_of
@@ -48,6 +51,8 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
     memory = ram(root)
     disk = disk_of(home_of(), root)
     if sys.platform == "darwin":
+        from core.machine.detect import apple
+
         values = apple.sysctl_values(output_of(apple.SYSCTL) or "")
         mac = apple.device(values, output_of(apple.DISPLAYS) or "", memory)
         if mac is not None:
@@ -59,6 +64,8 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
     name = processor.name_from_cpuinfo(cpuinfo) or board or processor.name_elsewhere()
     if sys.platform == "win32":
         return put_together(_windows(name, memory))
+    from core.machine.detect import linux, nvidia
+
     reading = linux.gpus(root, nvidia.Board(board, memory.total.value), wake, memory)
     modules = dmi.modules(text_of(root / "run/udev/data/+dmi:id"))
     found = Parts(name, reading, memory, modules, disk, _cores())
@@ -66,6 +73,8 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
 
 
 def _windows(name: str, memory: Ram) -> Parts:
+    from core.machine.detect import dxgi, nvidia, windows
+
     told = windows.told(output_of(windows.COMMAND, windows.SECONDS) or "")
     try:
         adapters = call_within(windows.SECONDS, "dxgi", dxgi.adapters)
@@ -190,7 +199,7 @@ def ram(root: Path = Path("/")) -> Ram:
 
 
 def _surroundings(cpuinfo: str) -> tuple[Problem, ...]:
-    if linux.in_wsl():
+    if processor.in_wsl():
         return (
             Problem(
                 "virtual_machine",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 from pathlib import Path
 
 from core.machine.catalogue import common_bandwidth, described, match
-from core.machine.detect import amd, intel, nvidia, pci, vulkan
+from core.machine.detect import amd, intel, nvidia, pci, processor, vulkan
 from core.machine.detect.gpu import Reading
 from core.machine.detect.limits import TookTooLongError, call_within, is_folder, output_of
 from core.machine.detect.memory import Ram
@@ -83,11 +82,6 @@ def _by_vulkan(unread: list[pci.Graphics], may_wake: bool) -> tuple[Device, ...]
     return vulkan.devices(driven, output_of(vulkan.COMMAND, vulkan.SECONDS) or "")
 
 
-def in_wsl() -> bool:
-    """Whether this is Linux inside Windows, whose PCI bus shows no GPU."""
-    return "microsoft" in platform.release().lower()
-
-
 def _nvidia(
     root: Path, cards: tuple[pci.Graphics, ...], board: nvidia.Board, wake: bool
 ) -> Reading:
@@ -99,7 +93,7 @@ def _nvidia(
         by_name = nvidia.from_board(board) if board.model else None
         if by_name is not None:
             reading = Reading((by_name,))
-        elif not in_wsl():
+        elif not processor.in_wsl():
             reading = Reading(())  # the bus shows none, so that silence is no problem
     sleeping = [_sleeping(root, card) for card in asleep]
     problems = [*reading.problems, *(p for _, p in sleeping)]

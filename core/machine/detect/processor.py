@@ -19,6 +19,11 @@ def is_virtual(cpuinfo: str) -> bool:
     return flags is not None and "hypervisor" in flags[1].split()
 
 
+def in_wsl() -> bool:
+    """Whether this is Linux inside Windows, whose PCI bus shows no GPU."""
+    return "microsoft" in platform.release().lower()
+
+
 def tidy(name: str) -> str:
     """A processor's name without marks and doubled blanks."""
     return " ".join(re.sub(r"\((?:R|TM|r|tm)\)", " ", name).split())
