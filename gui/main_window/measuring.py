@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from core.machine.machine import Machine
 from gui.document import Document
-from gui.workers.run_history import RunHistory
+from gui.workers.run_history import RunHistory, reading_own_runs
+from gui.workers.runner import Runner
 
 if TYPE_CHECKING:
     from gui.panels.history.page import HistoryPage
@@ -21,6 +23,7 @@ class Measuring(QObject):
     ``check_log`` opens the check with llama.cpp for a log."""
 
     folder_chosen = Signal(str)
+    runs_found = Signal(tuple)  # of `OwnRun`: what was measured on this computer
 
     def __init__(
         self,
@@ -35,8 +38,29 @@ class Measuring(QObject):
         self._folder = folder
         self._check_log = check_log
         self.history = RunHistory(path, self)
+        self._looked_at: Machine | None = None
+        self._looker = Runner("own runs", self)
+        self._looker.finished.connect(self.runs_found)
+        self.history.changed.connect(self._look_again)
+        document.machine_changed.connect(self._look)
         self._measure: MeasurePage | None = None
         self._history_page: HistoryPage | None = None
+
+    def _look(self) -> None:
+        """This computer is known, or is another one: what was measured on it?"""
+        machine = self._document.this_computer
+        if machine is None or (
+            self._looked_at is not None and machine.devices == self._looked_at.devices
+        ):
+            return
+        self._looked_at = machine
+        self._looker.start(reading_own_runs(self.history.path, machine))
+
+    def _look_again(self) -> None:
+        """Runs were added, deleted or brought back; a run under way is looked at when it ends."""
+        self._looked_at = None
+        if self._measure is None or not self._measure.busy:
+            self._look()
 
     def measure_page(self) -> MeasurePage:
         """A run against a server."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
 from core.machine import BandwidthMeasurement, Disk, Machine, facts
+from core.machine.machine import OwnRun
 from core.provenance import Number, format_value
 from gui.document import Document
 from gui.workers import computer
@@ -29,6 +31,7 @@ class ThisComputer(QObject):
         self._document = document
         self._path = facts_path
         self._detected: Machine | None = None
+        self._runs: tuple[OwnRun, ...] = ()
         self.detector = Runner("detect", self)
         self.meter = Runner("bandwidth", self)
         self.disk_meter = Runner("disk", self)
@@ -56,6 +59,12 @@ class ThisComputer(QObject):
     def use_measured(self, wanted: bool) -> None:
         """Whether what was measured counts for the RAM, or what firmware and catalogue say."""
         self._keep(facts.choose(facts.load(self._path), facts.RAM, measured=wanted))
+
+    def set_runs(self, runs: tuple[OwnRun, ...]) -> None:
+        """What was measured on it corrects what is expected of it."""
+        if runs != self._runs:
+            self._runs = runs
+            self._publish(facts.load(self._path))
 
     def _found(self, machine: Machine) -> None:
         self._detected = machine
@@ -95,5 +104,8 @@ class ThisComputer(QObject):
     def _publish(self, rates: tuple[facts.MeasuredRate, ...]) -> None:
         if self._detected is None:
             return
-        self._document.set_this_computer(facts.applied(self._detected, rates))
+        machine = facts.applied(self._detected, rates)
+        if machine.runs != self._runs:
+            machine = replace(machine, runs=self._runs)
+        self._document.set_this_computer(machine)
         self.rate_changed.emit(facts.rate_of(rates, self._detected, facts.RAM))

@@ -442,6 +442,7 @@ class MainWindow(QMainWindow):
         self.computer.meter.ended.connect(lambda: self._show_measuring(False))
         self.engine_check.folder_chosen.connect(self._keep_engine_folder)
         self.measuring.folder_chosen.connect(self._keep_engine_folder)
+        self.measuring.runs_found.connect(self.computer.set_runs)
         self._looker.finished.connect(self._show_missing)
         self.file_watch.differs.connect(self._show_problems)
         self.problems.stack.acted.connect(self.reload)

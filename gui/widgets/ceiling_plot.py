@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 class Curve:
     """What is drawn: ``reserved`` from depth 0 to the context, ``beyond`` from there to the end of
     the axis at ``last_depth``, a marker at ``depth``, and ``spilled`` where the memory is too
-    small. Points are ascending by depth."""
+    small. Points are ascending by depth. ``measured`` are depths and rates of the user's own runs.
+    """
 
     reserved: tuple[DepthPoint, ...]
     beyond: tuple[DepthPoint, ...]
     depth: int
     last_depth: int
     spilled: tuple[DepthPoint, ...] = ()
+    measured: tuple[tuple[int, float], ...] = ()
 
     def nearest(self, depth: float) -> DepthPoint | None:
         """The point closest to a depth; None where no rate is known."""
@@ -60,6 +62,9 @@ def sentence(curve: Curve) -> str:
             f" Published runs lead to expect {_span(first)} at depth 0 and {_span(last)} at "
             f"{format_tokens(last.depth)} tokens."
         )
+    if curve.measured:
+        told = ", ".join(f"{format_rate(r)} at {format_tokens(d)}" for d, r in curve.measured)
+        words += f" Measured: {told}."
     if curve.spilled:
         point = curve.spilled[-1]
         words += (

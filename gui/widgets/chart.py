@@ -10,10 +10,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt, QTimer
-from PySide6.QtGui import QBrush, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from gui import theme
+from gui.widgets.plot_legend import area_brush
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
@@ -25,7 +26,7 @@ class Ink(Enum):
     """How a series is drawn: each differs from the others by more than its colour."""
 
     CEILING = "ceiling"  # a solid line in the accent
-    BAND = "band"  # a hatched area
+    BAND = "band"  # an area with a dotted line in it
     POINTS = "points"  # filled points with whiskers
     OTHER = "other"  # hollow points with whiskers and a dashed line
     STEMS = "stems"  # a line down from each point
@@ -204,7 +205,9 @@ def draw_sample(painter: QPainter, place: QRectF, ink: Ink) -> None:
             painter.setPen(QPen(QColor(c.accent), 2))
             painter.drawLine(QLineF(place.left(), middle.y(), place.right(), middle.y()))
         case Ink.BAND:
-            painter.fillRect(place.adjusted(0, 3, 0, -3), band_brush())
+            painter.fillRect(place.adjusted(0, 3, 0, -3), area_brush(c.good))
+            painter.setPen(QPen(QColor(c.good), 2, Qt.PenStyle.DotLine))
+            painter.drawLine(QLineF(place.left(), middle.y(), place.right(), middle.y()))
         case Ink.STEMS:
             painter.setPen(QPen(QColor(c.accent), 1))
             for share in (0.2, 0.5, 0.8):
@@ -217,8 +220,3 @@ def draw_sample(painter: QPainter, place: QRectF, ink: Ink) -> None:
             painter.drawLine(QLineF(middle.x(), place.top() + 1, middle.x(), place.bottom() - 1))
             painter.setBrush(QColor(c.window) if other else color)
             painter.drawEllipse(middle, 4, 4)
-
-
-def band_brush() -> QBrush:
-    """The hatch of a range."""
-    return QBrush(QColor(theme.colors().good), Qt.BrushStyle.BDiagPattern)

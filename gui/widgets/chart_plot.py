@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QGraphicsPathItem, QGraphicsView, QToolTip
 
 from core.units import format_tokens
 from gui import theme
-from gui.widgets.chart import Chart, Dot, Ink, Series, band_brush
+from gui.widgets.chart import Chart, Dot, Ink, Series
 from gui.widgets.plot_canvas import _pen
+from gui.widgets.plot_legend import area_brush
 from gui.widgets.plot_ticks import depth_ticks, round_above
 
 pg: Any = pyqtgraph  # has no types
@@ -129,7 +130,8 @@ def _items(series: Series) -> list[Any]:
         case Ink.CEILING:
             return [pg.PlotCurveItem(xs, ys, pen=_pen(c.accent, width=2))]
         case Ink.BAND:
-            return [_band(dots)] if len(dots) > 1 else []
+            likely = pg.PlotCurveItem(xs, ys, pen=_pen(c.good, Qt.PenStyle.DotLine, 2))
+            return [_band(dots), likely] if len(dots) > 1 else []
         case Ink.STEMS:
             feet = [v for x in xs for v in (x, x)]
             heads = [v for y in ys for v in (0.0, y)]
@@ -163,6 +165,6 @@ def _band(dots: tuple[Dot, ...]) -> QGraphicsPathItem:
         path.lineTo(point)
     path.closeSubpath()
     item = QGraphicsPathItem(path)
-    item.setPen(_pen(theme.colors().good, Qt.PenStyle.DotLine))
-    item.setBrush(band_brush())
+    item.setPen(pg.mkPen(None))
+    item.setBrush(area_brush(theme.colors().good))
     return item

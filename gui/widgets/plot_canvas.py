@@ -23,6 +23,7 @@ pg: Any = pyqtgraph  # has no types
 _RESERVED = Key("ceiling, up to the context chosen", "accent", width=2)
 _BEYOND = Key("if more context were reserved", "muted", Qt.PenStyle.DashLine)
 _EXPECTED = Key("expected, from published runs", "good", Qt.PenStyle.DotLine, 2, area=True)
+_MEASURED = Key("measured here", "text", dot=True)
 _SPILLED = Key("where the driver spills into RAM", "bad", Qt.PenStyle.DashDotLine, 2)
 
 
@@ -64,8 +65,9 @@ class PlotCanvas:
         self._likely = pg.PlotCurveItem()
         self._low, self._high = pg.PlotCurveItem(pen=None), pg.PlotCurveItem(pen=None)
         self._band = pg.FillBetweenItem(self._low, self._high)
+        self._measured = pg.ScatterPlotItem(size=8, pxMode=True)
         self._marker = pg.ScatterPlotItem(size=9, pxMode=True)
-        lines = (self._dashed, self._solid, self._spilled, self._marker)
+        lines = (self._dashed, self._solid, self._spilled, self._measured, self._marker)
         for item in (self._grid, self._band, self._likely, self._stem, *lines):
             self._box.addItem(item, ignoreBounds=True)
         self._legend = Legend(self._box, self._view.font())
@@ -103,6 +105,8 @@ class PlotCanvas:
         self._spilled.setPen(_pen(c.bad, Qt.PenStyle.DashDotLine, width=2))
         self._likely.setPen(_pen(c.good, Qt.PenStyle.DotLine, width=2))
         self._band.setBrush(area_brush(c.good))
+        self._measured.setPen(_pen(c.window))
+        self._measured.setBrush(pg.mkBrush(c.text))
         self._marker.setPen(_pen(c.window))
         self._marker.setBrush(pg.mkBrush(c.accent))
         self._legend.update()
@@ -115,6 +119,7 @@ class PlotCanvas:
         _draw(self._dashed, curve.beyond)
         _draw(self._spilled, curve.spilled)
         self._draw_band(curve)
+        self._measured.setData([d for d, _ in curve.measured], [r for _, r in curve.measured])
         at = next((p for p in curve.reserved if p.depth == curve.depth), None)
         if at is None or at.tok_s is None:
             self._marker.setData([], [])
@@ -166,6 +171,8 @@ class PlotCanvas:
             keys.append(_EXPECTED)
         if curve.spilled:
             keys.append(_SPILLED)
+        if curve.measured:
+            keys.append(_MEASURED)
         box = self._box.boundingRect()
         for columns in (1, 2):
             size = self._legend.bounds_of(keys, columns)
@@ -197,6 +204,7 @@ class PlotCanvas:
 
     def _set_axes(self, curve: Curve) -> None:
         known = [p.tok_s for p in curve.reserved + curve.beyond if p.tok_s is not None]
+        known += [rate for _, rate in curve.measured]
         step, top = round_above(max(known, default=1.0))
         axes = (curve.last_depth, top)
         if axes == self._axes:

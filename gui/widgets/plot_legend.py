@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from PySide6.QtCore import QLineF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
@@ -13,13 +13,15 @@ from gui import theme
 
 
 class Key(NamedTuple):
-    """One line of a legend. ``color`` names a colour of the theme; ``area`` fills behind it."""
+    """One line of a legend. ``color`` names a colour of the theme; ``area`` fills behind it,
+    ``dot`` stands in place of a line."""
 
     words: str
     color: str
     style: Qt.PenStyle = Qt.PenStyle.SolidLine
     width: int = 1
     area: bool = False
+    dot: bool = False
 
 
 def area_brush(color: str) -> QBrush:
@@ -85,8 +87,13 @@ class Legend(QGraphicsItem):
             if key.area:
                 swatch = QRectF(left + height / 2, middle - 0.35 * height, 2 * height, 0.7 * height)
                 painter.fillRect(swatch, area_brush(color))
-            painter.setPen(QPen(QColor(color), key.width, key.style))
-            painter.drawLine(QLineF(left + height / 2, middle, left + 2.5 * height, middle))
+            if key.dot:
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(QColor(color))
+                painter.drawEllipse(QPointF(left + 1.5 * height, middle), 4, 4)
+            else:
+                painter.setPen(QPen(QColor(color), key.width, key.style))
+                painter.drawLine(QLineF(left + height / 2, middle, left + 2.5 * height, middle))
             painter.setPen(QColor(c.muted))
             place = self._bounds.adjusted(left + 3 * height, line * height, 0, 0)
             painter.drawText(place, int(Qt.AlignmentFlag.AlignLeft), key.words)

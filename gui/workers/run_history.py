@@ -9,9 +9,12 @@ from typing import TypeAlias
 
 from PySide6.QtCore import QObject, Signal
 
+from core.machine.machine import Machine, OwnRun
 from core.measure.history import History, HistoryError, PlanSnapshot, Stored
+from core.measure.history.own_runs import own_runs_in
 from core.measure.run import Cell, Run
 from core.problems import Problem
+from gui.workers.runner import Function, Handle
 
 _Act: TypeAlias = Callable[[History], None]
 
@@ -26,6 +29,11 @@ class RunHistory(QObject):
         super().__init__(parent)
         self._path = path
         self._history: History | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._path
 
     @property
     def problem(self) -> Problem | None:
@@ -113,3 +121,13 @@ class RunHistory(QObject):
             except HistoryError as error:
                 self.failed.emit(error.problem)
         return self._history
+
+
+def reading_own_runs(path: Path, machine: Machine) -> Function:
+    """What was measured on this machine. Answers a tuple of `OwnRun`; never on the GUI thread, as
+    a long history takes a second."""
+
+    def read(handle: Handle) -> tuple[OwnRun, ...]:
+        return own_runs_in(path, machine)
+
+    return read

@@ -223,3 +223,12 @@ def test_the_cliff_is_drawn_named_and_said(plot: CeilingPlot) -> None:
     assert "where the driver spills into RAM" in plot.canvas.legend()
     assert "From about 131,072 tokens the memory is too small" in sentence(made)
     assert "leaves 5.00 tok/s at 196,608" in sentence(made)
+
+
+def test_measured_points_are_drawn_named_and_said(plot: CeilingPlot) -> None:
+    plain = len(inked(plot, LIGHT.text))
+    plot.set_curve(Curve(points(0, LAST), (), 0, LAST, measured=((32, 41.0), (8192, 36.5))))
+    assert plot.canvas is not None
+    assert plot.canvas.legend() == ["ceiling, up to the context chosen", "measured here"]
+    assert len(inked(plot, LIGHT.text)) > plain
+    assert " Measured: 41.0 tok/s at 32, 36.5 tok/s at 8,192." in plot.accessibleDescription()

@@ -61,6 +61,7 @@ class PlanSnapshot:
     at: tuple[DepthFigures, ...] = ()
     fingerprint: str = ""
     configuration: str = ""
+    backend: str = ""
     unified: bool = False
     bandwidth: float | None = None
     bandwidth_measured: bool = False
@@ -116,6 +117,7 @@ def snapshot(
         at=at,
         fingerprint=fingerprint(plan.model),
         configuration=configuration(plan.settings),
+        backend=plan.settings.backend,
         unified=bool(gpus) and gpus[0].unified,
         bandwidth=device.bandwidth.value,
         bandwidth_measured=device.bandwidth.source.rank is Rank.MEASURED,

@@ -63,11 +63,13 @@ class HistoryError(Exception):
 class History:
     """One connection, for one thread. ``problem`` is what was wrong with the file, if anything.
 
-    Any number of windows may have the same file open.
+    Any number of windows may have the same file open. A damaged file is set aside where ``mend``
+    says so; without it the history is empty and the file stays as it is.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, mend: bool = True) -> None:
         self.path = path
+        self._mend = mend
         self.problem: Problem | None = None
         self._owner = _owner()
         self._connection = self._open()
@@ -252,6 +254,9 @@ class History:
 
     def _begin_anew(self, error: sqlite3.Error) -> sqlite3.Connection:
         """Set the damaged file aside, with what belongs to it."""
+        if not self._mend:
+            self.problem = Problem("history-damaged", f"The history could not be read ({error}).")
+            return _connect(None)
         stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
         kept = self.path.with_name(f"{self.path.stem}.damaged-{stamp}{self.path.suffix}")
         try:

@@ -41,6 +41,21 @@ def configuration(settings: Settings) -> str:
     return ", ".join(words)
 
 
+def measured(
+    model: Model, settings: Settings, runs: Sequence[OwnRun]
+) -> tuple[tuple[int, float], ...]:
+    """Depths and rates (tok/s) of the user's own runs of this very plan, by depth; of several at
+    one depth the first."""
+    if not runs:
+        return ()
+    name, here = fingerprint(model), configuration(settings)
+    found: dict[int, float] = {}
+    for run in runs:
+        if run.model == name and run.configuration == here:
+            found.setdefault(run.depth, run.tok_s)
+    return tuple(sorted(found.items()))
+
+
 @dataclass(frozen=True, slots=True)
 class Correction:
     """Logarithms of measured over expected speed: ``depths`` and ``logs`` of the same

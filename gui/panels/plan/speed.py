@@ -9,6 +9,7 @@ from core.model.model import Role
 from core.plan.plan import PartKind, Plan, Verdict
 from core.plan.speed import tensor_parallel
 from core.plan.speed.anatomy import Anatomy, PartOfToken
+from core.plan.speed.own_runs import measured
 from core.plan.speed.spill import cliff
 from core.provenance import format_value
 from core.units import UnitSystem, format_tokens
@@ -155,7 +156,9 @@ class SpeedSection(QWidget):
         if beyond:
             beyond = (plan.speed.curve[-1], *beyond)
         last = max(whole.settings.context, context)
-        self.plot.set_curve(Curve(plan.speed.curve, beyond, depth, last, cliff(plan, whole)))
+        points = measured(plan.model, plan.settings, plan.machine.runs)
+        shown = tuple(point for point in points if point[0] <= last)
+        self.plot.set_curve(Curve(plan.speed.curve, beyond, depth, last, cliff(plan, whole), shown))
 
     def _show_expected(self, plan: Plan, units: UnitSystem) -> None:
         """The band and its basis, or that there is no data; what a prompt of this depth takes."""

@@ -1,0 +1,91 @@
+"""What runs of this computer say about the next one: they correct what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from core.machine import as_dict
+from core.machine.machine import Machine, OwnRun
+from core.measure import metrics
+from core.measure.diagnosis import diagnose, point_of
+from core.measure.history.snapshot import DepthFigures, PlanSnapshot
+from core.measure.history.store import History, HistoryError, Stored
+
+# Runs that were disturbed, or of something else, would teach the wrong thing.
+_DISTURBED = frozenset(
+    ("other-model", "other-device", "busy", "paging", "battery", "spill", "throttle", "split")
+)
+_LEAST_RUNS = 3
+# So many of the latest runs count; older ones were of other drivers and builds.
+_LATEST = 100
+
+
+def own_runs(stored: Iterable[Stored], machine: Machine) -> tuple[OwnRun, ...]:
+    """The runs that were made on this machine, the latest first."""
+    here = _hardware(as_dict(machine))
+    found: list[OwnRun] = []
+    for entry in stored:
+        if entry.plan is None or not entry.plan.fingerprint:
+            continue
+        if _hardware(entry.run.machine) != here:
+            continue
+        found += _of_run(entry, entry.plan)
+    return tuple(found)
+
+
+def own_runs_in(path: Path, machine: Machine) -> tuple[OwnRun, ...]:
+    """Those in a history file; none where there is no file. Never raises."""
+    if not path.exists():
+        return ()
+    # Who looks at the history is told of damage; this is only a look in passing.
+    history = History(path, mend=False)
+    try:
+        if history.problem is not None:
+            return ()
+        return own_runs(history.all()[:_LATEST], machine)
+    except HistoryError:
+        return ()
+    finally:
+        history.close()
+
+
+def _of_run(entry: Stored, plan: PlanSnapshot) -> list[OwnRun]:
+    if any(finding.code in _DISTURBED for finding in diagnose(entry.run, plan)):
+        return []
+    found = []
+    for cell in entry.run.finished_cells:
+        point = point_of(cell, plan)
+        if cell.concurrency != 1 or point is None or point.steps.n < _LEAST_RUNS:
+            continue
+        if any(metrics.drafted(sample) for sample in cell.measured):
+            continue
+        expected = _uncorrected(plan, point.depth)
+        if expected is not None:
+            found.append(
+                OwnRun(
+                    plan.fingerprint,
+                    plan.configuration,
+                    plan.backend,
+                    round(point.depth),
+                    point.steps.median,
+                    expected,
+                )
+            )
+    return found
+
+
+def _uncorrected(plan: PlanSnapshot, depth: float) -> float | None:
+    """What was expected where the rate belongs to, without any run of one's own."""
+    near = [f for f in plan.at if abs(f.depth - depth) <= 2]
+    best: DepthFigures | None = min(near, key=lambda f: abs(f.depth - depth), default=None)
+    return best.uncorrected if best is not None else None
+
+
+def _hardware(values: dict[str, Any]) -> tuple[str, ...]:
+    """What makes a computer another one for this: its devices by name."""
+    devices = values.get("devices")
+    if not isinstance(devices, list):
+        return ("unknown",)
+    return tuple(str(d.get("name")) for d in devices if isinstance(d, dict))
