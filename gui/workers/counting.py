@@ -10,6 +10,7 @@ from core.gguf.header import Header
 from core.problems import Problem, Severity
 from core.tokens import (
     Counted,
+    Piece,
     Start,
     Tokenizer,
     VocabularyError,
@@ -44,6 +45,17 @@ class StartFound:
     start: Start | None
     differs: str = ""
     problem: Problem | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CutText:
+    """A text as tokens. ``exact`` says that llama.cpp cuts it the same, ``doubt`` why it may not;
+    ``pieces`` is empty where there is no rule, and ``doubt`` says so."""
+
+    text: str
+    pieces: tuple[Piece, ...]
+    exact: bool
+    doubt: str = ""
 
 
 class Counter:
@@ -94,6 +106,21 @@ class Counter:
             return StartFound(start, differs)
 
         return compare
+
+    def cutting(self, header: Header, text: str) -> Function:
+        """Cut a short text into the tokens of this model's vocabulary. Answers a `CutText`."""
+
+        def cut(handle: Handle) -> CutText | None:
+            try:
+                self._learn(header, handle)
+            except VocabularyError:
+                return None  # nobody waits for it any more
+            if self._tokenizer is None:
+                return CutText(text, (), exact=False, doubt=self._why)
+            pieces = tuple(self._tokenizer.pieces(text))
+            return CutText(text, pieces, self._tokenizer.exact, self._tokenizer.doubt)
+
+        return cut
 
     def _learn(self, header: Header, handle: Handle) -> None:
         if header is self._header:

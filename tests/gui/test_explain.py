@@ -115,3 +115,46 @@ def test_a_specimen_without_weights_says_so(
     page.tabs.setCurrentIndex(1)
     qtbot.waitUntil(lambda: "header alone" in page.blocks.says.shown)
     assert not page.blocks.picture.isVisible()
+
+
+def vocabulary(path: Path) -> Path:
+    """A file whose vocabulary knows the letters and the one word "weigh"."""
+    word = "weigh"
+    merges = ["w e", "we i", "wei g", "weig h"]
+    letters = [chr(n) for n in range(33, 127)] + ["Ġ"]
+    tokens = [*letters, "we", "wei", "weig", word]
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list(tokens)
+    writer.add_token_types([1] * len(tokens))
+    writer.add_token_merges(merges)
+    writer.add_tensor("output_norm.weight", np.ones(64, np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def test_a_typed_text_is_cut_by_the_files_own_vocabulary(
+    qtbot: QtBot, document: Document, page: ExplainPage, tmp_path: Path
+) -> None:
+    document.set_model(model_from(open_file(vocabulary(tmp_path / "v.gguf"))))
+    page.tabs.setCurrentIndex(2)
+    view = page.tokens
+    view.text.setPlainText("weigh we")
+    qtbot.waitUntil(lambda: "8 characters" in view.says.shown)
+    # "weigh", the space before a word, and "we".
+    assert view.says.shown.startswith("3 tokens for 8 characters, 2.7 characters each.")
+    view._tell(0)
+    assert view.one.shown.startswith("Token 1: number 98 of the vocabulary, bytes 77 65 69 67 68")
+
+
+def test_a_file_without_a_vocabulary_says_that_it_has_none(
+    qtbot: QtBot, document: Document, page: ExplainPage
+) -> None:
+    open_specimen(document, "Llama-3.1-8B")
+    page.tabs.setCurrentIndex(2)
+    qtbot.waitUntil(lambda: "cannot be shown" in page.tokens.says.shown)
+    assert not page.tokens.pieces.isVisible()

@@ -1,4 +1,4 @@
-"""The page "Explain": how a cache grows, and what a format does to weights."""
+"""The page "Explain": how a cache grows, what a format does to weights, how text is cut."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QTabWidget, QVBoxLayout, QWid
 from gui.document import Document
 from gui.panels.explain.block_view import BlockView
 from gui.panels.explain.cache_growth import CacheGrowth
+from gui.panels.explain.token_view import TokenView
 
 
 class ExplainPage(QWidget):
@@ -16,11 +17,13 @@ class ExplainPage(QWidget):
         super().__init__(parent)
         self.cache = CacheGrowth(document)
         self.blocks = BlockView(document)
+        self.tokens = TokenView(document)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("What is explained")
         self.tabs.addTab(_scrolled(self.cache), "Why there is a cache")
         self.tabs.addTab(_scrolled(self.blocks), "What a format does")
+        self.tabs.addTab(_scrolled(self.tokens), "How text is cut")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.tabs)
