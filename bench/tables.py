@@ -26,6 +26,7 @@ def main() -> None:
     from PySide6.QtWidgets import QApplication
 
     from core.gguf.header import Header, Kind, ModelFile, Tensor
+    from core.gguf.source import FilePlace
     from core.model.model import WHOLE, CacheFacts, Model, Role, Shape, Weights
     from core.tabular import TextFormat
     from gui.tables.tensors import TensorTable
@@ -66,7 +67,9 @@ def main() -> None:
         roles.append(Role.EXPERTS if "exps" in part else Role.ATTENTION)
         offset += -(-size // 32) * 32
     chance.shuffle(tensors)
-    header = Header(Path("many.gguf"), offset, 0, 3, data_offset=0, tensors=tuple(tensors))
+    header = Header(
+        FilePlace(Path("many.gguf")), offset, 0, 3, data_offset=0, tensors=tuple(tensors)
+    )
     weights = Weights(
         label="",
         blocks=(),

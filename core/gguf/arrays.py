@@ -11,7 +11,7 @@ from core.gguf.cursor import (
     layout_of,
 )
 from core.gguf.header import Array, Header, Value, ValueType
-from core.gguf.source import FileSource, unreadable
+from core.gguf.source import OpenSource
 from core.gguf.text import display
 from core.problems import Problem
 
@@ -118,13 +118,13 @@ def _read_strings(cursor: Cursor, count: int, what: str) -> tuple[str, ...]:
     return tuple(strings)
 
 
-def unchanged_file(header: Header) -> FileSource:
+def unchanged_file(header: Header) -> OpenSource:
     """The file of a header, open for ``with``. Raises PageError where it cannot be opened or is
     not the file any more that the header was read from."""
     try:
-        source = FileSource(header.path)
+        source = header.place.open()
     except (OSError, ValueError) as error:
-        raise PageError(unreadable(header.path, error)) from error
+        raise PageError(header.place.unreadable(error)) from error
     if (source.size, source.modified_ns) == (header.file_bytes, header.modified_ns):
         return source
     with source:
@@ -133,7 +133,7 @@ def unchanged_file(header: Header) -> FileSource:
                 "changed",
                 f"{display(header.path.name)} was changed since it was opened.",
                 advice="Open it again.",
-                where=display(str(header.path)),
+                where=display(header.place.address),
             )
         )
 
@@ -148,7 +148,7 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
     stop = max(start, min(stop, array.count))
     if array.items is not None or start == stop:
         return (array.items or ())[start:stop]
-    where = display(str(header.path))
+    where = display(header.place.address)
     with unchanged_file(header) as source:
         layout = layout_of(header.version or 3, header.byte_order)
         cursor = Cursor(source, layout)
@@ -182,7 +182,7 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
                 )
             ) from error
         except OSError as error:
-            raise PageError(unreadable(header.path, error)) from error
+            raise PageError(header.place.unreadable(error)) from error
 
 
 def _too_large(offset: int) -> Stop:

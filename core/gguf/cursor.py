@@ -11,9 +11,8 @@ from functools import cache
 from typing import TypeAlias
 
 from core.gguf.header import ByteOrder, ValueType
-from core.gguf.source import Cancelled, Source
+from core.gguf.source import Cancelled, CancelledCheck, Source
 
-CancelledCheck: TypeAlias = Callable[[], bool]
 Progress: TypeAlias = Callable[[int], None]
 
 WINDOW = 1 << 18

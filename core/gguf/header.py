@@ -8,6 +8,7 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from core.gguf.source import Place
 from core.problems import Problem
 
 
@@ -89,12 +90,14 @@ class ByteOrder(StrEnum):
 class Header:
     """One GGUF file's header. What could be read before a problem is kept.
 
+    ``place`` is where the file lies, on this computer or elsewhere.
+
     ``entries`` holds every key in file order; ``metadata`` the first value of each key.
     ``version`` is None where the file is no GGUF at all; ``data_offset`` is None where the header
     did not end. ``modified_ns`` tells whether the file changed since.
     """
 
-    path: Path
+    place: Place
     file_bytes: int
     modified_ns: int
     version: int | None
@@ -105,6 +108,11 @@ class Header:
     metadata: Mapping[str, Value] = field(default_factory=dict)
     tensors: tuple[Tensor, ...] = ()
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def path(self) -> Path:
+        """The file's path; of a file that is not on this computer its name alone."""
+        return self.place.path
 
 
 class Kind(StrEnum):
@@ -141,8 +149,18 @@ class ModelFile:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files that were found, in shard order."""
+        """The files that were found, in shard order; names alone of files elsewhere."""
         return tuple(header.path for header in self.headers)
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """Paths, or the links of files that are not on this computer, in shard order."""
+        return tuple(header.place.address for header in self.headers)
+
+    @property
+    def local(self) -> bool:
+        """Whether the files lie on this computer."""
+        return self.header.place.local
 
     @property
     def file_bytes(self) -> int:

@@ -20,7 +20,7 @@ _MOST_BYTES = 1 << 20
 def blob_note(header: Header) -> list[Problem]:
     """A note with the model's name where the file is a blob of Ollama's store; else nothing."""
     match = _BLOB.fullmatch(header.path.name)
-    if match is None or header.version is None:
+    if match is None or header.version is None or not header.place.local:
         return []
     name = _model_name(header.path, match["digest"])
     what = f", {display(name)}" if name else ""

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from core.gguf.source import Place
 from core.gguf.text import display
 from core.problems import Problem
 from core.units import format_exact_bytes
@@ -40,8 +41,11 @@ class Pieces(NamedTuple):
         return total
 
 
-def pieces_of(path: Path) -> Pieces | None:
-    """The pieces that a path is one of; None for any other name."""
+def pieces_of(place: Place) -> Pieces | None:
+    """The pieces that a file is one of; None for any other name, and for a file elsewhere."""
+    path = place.path
+    if not place.local:
+        return None
     match = _NAME.fullmatch(path.name)
     if match is None:
         return None
@@ -56,9 +60,9 @@ def pieces_of(path: Path) -> Pieces | None:
     return Pieces(match["stem"], tuple(sorted(found)))
 
 
-def first_piece(path: Path, truncated: Problem) -> Problem:
+def first_piece(place: Place, truncated: Problem) -> Problem:
     """``truncated`` in other words where the file is the first of several pieces."""
-    pieces = pieces_of(path)
+    pieces = pieces_of(place)
     if pieces is None or truncated.missing_bytes is None or truncated.offset is None:
         return truncated
     needed = truncated.offset + truncated.missing_bytes

@@ -14,7 +14,6 @@ from core.gguf import checks, pieces, signatures
 from core.gguf.arrays import read_value, value_type
 from core.gguf.cursor import (
     MAX_DIMENSIONS,
-    CancelledCheck,
     Cursor,
     Progress,
     Stop,
@@ -22,7 +21,7 @@ from core.gguf.cursor import (
 )
 from core.gguf.header import ByteOrder, Entry, Header, Value, ValueType
 from core.gguf.sizes import Row, align, size_tensors
-from core.gguf.source import FileSource, Source, unreadable
+from core.gguf.source import CancelledCheck, FilePlace, Place, Source
 from core.gguf.text import display, excerpt
 from core.problems import Problem, Severity
 
@@ -36,58 +35,58 @@ _MIN_KEY = 4 + 1  # a type and one byte, beside the length of the key
 
 
 def read_header(
-    path: Path | str,
+    path: Path | str | Place,
     cancelled: CancelledCheck | None = None,
     progress: Progress | None = None,
 ) -> Header:
-    """The header of one file. The file is open, for reading only, while this runs.
+    """The header of one file: its path, or its place. The file is open, for reading only, while this runs.
 
     ``cancelled`` is asked before every further 256 KiB; ``progress`` is told how many bytes of the
     header are behind. Every fault is a Problem of the header; the only exception is Cancelled.
     """
-    path = Path(path)
+    place: Place = FilePlace(Path(path)) if isinstance(path, str | Path) else path
     try:
-        source = FileSource(path)
+        source = place.open(cancelled)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
-        return Header(path, 0, 0, None, problems=(unreadable(path, error),))
+        return Header(place, 0, 0, None, problems=(place.unreadable(error),))
     with source:
-        header = parse(source, path, cancelled, progress)
+        header = parse(source, place, cancelled, progress)
         try:
             changed = source.changed()
         except OSError:
             changed = True
     if changed:
-        header = replace(header, problems=(*header.problems, _still_written(path)))
+        header = replace(header, problems=(*header.problems, _still_written(place)))
     return header
 
 
 def parse(
     source: Source,
-    path: Path,
+    place: Place,
     cancelled: CancelledCheck | None = None,
     progress: Progress | None = None,
 ) -> Header:
-    """The header that ``source`` begins with. ``path`` is only a name."""
+    """The header that ``source`` begins with. ``place`` is only asked for its names."""
     try:
         head = source.read(0, 8)
         if head[:4] != MAGIC or len(head) < 8:
-            problem = signatures.recognize(source, path)
-            return Header(path, source.size, source.modified_ns, None, problems=(problem,))
+            problem = signatures.recognize(source, place)
+            return Header(place, source.size, source.modified_ns, None, problems=(problem,))
     except OSError as error:
-        problem = unreadable(path, error)
-        return Header(path, source.size, source.modified_ns, None, problems=(problem,))
+        problem = place.unreadable(error)
+        return Header(place, source.size, source.modified_ns, None, problems=(problem,))
     version, byte_order = _version(head)
     if version not in VERSIONS:
         return Header(
-            path,
+            place,
             source.size,
             source.modified_ns,
             version,
             byte_order,
-            problems=(_unsupported(version, path),),
+            problems=(_unsupported(version, place),),
         )
     cursor = Cursor(source, layout_of(version, byte_order), len(head), cancelled, progress)
-    return _Reading(cursor, path).header(version, byte_order)
+    return _Reading(cursor, place).header(version, byte_order)
 
 
 def _version(head: bytes) -> tuple[int, ByteOrder]:
@@ -101,9 +100,9 @@ def _version(head: bytes) -> tuple[int, ByteOrder]:
 class _Reading:
     """One pass over one header. What has been read stays when the pass ends early."""
 
-    def __init__(self, cursor: Cursor, path: Path) -> None:
+    def __init__(self, cursor: Cursor, place: Place) -> None:
         self.cursor = cursor
-        self.path = path
+        self.place = place
         self.key_count: int | None = None  # while the keys are read
         self.key = ""
         self.tensor_count: int | None = None  # while the tensors are read
@@ -121,7 +120,7 @@ class _Reading:
         except Stop as stop:
             self.problems.append(self._stopped(stop))
         except OSError as error:
-            self.problems.append(unreadable(self.path, error))
+            self.problems.append(self.place.unreadable(error))
         source = self.cursor.source
         stated = (entry for entry in self.entries if entry.key == "general.alignment")
         alignment, remarks = checks.alignment_of(next(stated, None))
@@ -134,7 +133,7 @@ class _Reading:
         self.problems += checks.check_tensors(tensors, alignment)
         if data_offset is not None:
             self.problems += (
-                pieces.first_piece(self.path, problem)
+                pieces.first_piece(self.place, problem)
                 for problem in checks.check_length(
                     tensors,
                     data_offset,
@@ -146,9 +145,9 @@ class _Reading:
         if self.cut:
             self.problems.append(_cut_text(self.cut))
         self.problems += _for_few(version, byte_order)
-        where = display(str(self.path))
+        where = display(self.place.address)
         return Header(
-            path=self.path,
+            place=self.place,
             file_bytes=source.size,
             modified_ns=source.modified_ns,
             version=version,
@@ -302,28 +301,28 @@ def _for_few(version: int, byte_order: ByteOrder) -> list[Problem]:
     return notes
 
 
-def _unsupported(version: int, path: Path) -> Problem:
+def _unsupported(version: int, place: Place) -> Problem:
     return Problem(
         "version",
-        f"{display(path.name)} is a GGUF file of version {version:,}; versions 1, 2 and 3 exist so "
+        f"{display(place.path.name)} is a GGUF file of version {version:,}; versions 1, 2 and 3 exist so "
         "far.",
         advice=(
             "Look for a newer version of this program."
             if 3 < version < 100
             else "The file is damaged; get it again."
         ),
-        where=display(str(path)),
+        where=display(place.address),
         offset=4,
     )
 
 
-def _still_written(path: Path) -> Problem:
+def _still_written(place: Place) -> Problem:
     return Problem(
         "growing",
-        f"{display(path.name)} was changed while it was read: it is still being written.",
+        f"{display(place.path.name)} was changed while it was read: it is still being written.",
         Severity.WARNING,
         advice="Open it again when that is over.",
-        where=display(str(path)),
+        where=display(place.address),
     )
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from core.gguf.cursor import CancelledCheck, Progress
+from core.gguf.cursor import Progress
 from core.gguf.header import Header, ModelFile, Tensor
 from core.gguf.kinds import describe, kind_of
 from core.gguf.ollama import blob_note
 from core.gguf.reader import read_header
-from core.gguf.source import Cancelled
+from core.gguf.source import Cancelled, CancelledCheck, Place
 from core.gguf.text import display
 from core.problems import Problem, Severity
 
@@ -23,7 +23,7 @@ _MOST_REMARKS = 8  # about single shards
 
 
 def open_file(
-    path: Path | str,
+    path: Path | str | Place,
     cancelled: CancelledCheck | None = None,
     progress: Progress | None = None,
 ) -> ModelFile:
@@ -51,14 +51,15 @@ def open_file(
         if number == own:
             header = opened
         else:
-            header = read_header(opened.path.with_name(file_name), cancelled, progress)
+            header = read_header(opened.place.beside(file_name), cancelled, progress)
         if header.version is None:
             missing.append(display(file_name))
             # One sentence for a file that is not there, its own problem for one that is broken.
             problems += (p for p in header.problems if p.code != "not-found")
         else:
             headers.append(header)
-    problems += _missing(missing, count, opened)
+    # A server that is out of reach is so for every shard.
+    problems = [*dict.fromkeys(problems), *_missing(missing, count, opened)]
     problems += _disagreements(headers, count, name["stem"])
     return _family(headers, tuple(missing), problems)
 
@@ -76,7 +77,7 @@ def _family(headers: list[Header], missing: tuple[str, ...], problems: list[Prob
         )
         problems += _repeated(tensors)
     notes = describe(kind, first) + blob_note(first)
-    where = display(str(first.path))
+    where = display(first.place.address)
     return ModelFile(
         header=first,
         headers=tuple(headers),
@@ -101,7 +102,7 @@ def _missing(names: list[str], count: int, opened: Header) -> list[Problem]:
             "lower bound.",
             Severity.WARNING,
             advice="Put all shards of the model into one folder.",
-            where=display(str(opened.path.parent)),
+            where=display(str(opened.path.parent) if opened.place.local else opened.place.address),
         )
     ]
 
@@ -158,7 +159,7 @@ def _disagreements(headers: list[Header], count: int, stem: str) -> list[Problem
                     "name and its contents disagree.",
                     Severity.WARNING,
                     advice="A shard of another model may have been copied over this one.",
-                    where=display(str(header.path)),
+                    where=display(header.place.address),
                 )
             )
     if others:

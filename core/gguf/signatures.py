@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 
 from core.gguf.pieces import pieces_of
-from core.gguf.source import Source
+from core.gguf.source import Place, Source
 from core.gguf.text import display, excerpt
 from core.problems import Problem
 from core.units import format_bytes, format_exact_bytes
@@ -47,10 +46,10 @@ _GET_THE_FILE = (
 )
 
 
-def recognize(source: Source, path: Path) -> Problem:
+def recognize(source: Source, place: Place) -> Problem:
     """Why a file that does not begin with a GGUF header is none. Lets OSError through."""
     head = source.read(0, _HEAD)
-    name, where, size = display(path.name), display(str(path)), source.size
+    name, where, size = display(place.path.name), display(place.address), source.size
     lengths = f"it has {format_exact_bytes(size)}"
 
     def problem(code: str, message: str, advice: str = "", missing: int | None = None) -> Problem:
@@ -103,7 +102,7 @@ def recognize(source: Source, path: Path) -> Problem:
             return problem(
                 code, f"{name} is no GGUF file but {what}.", "Unpack or convert it first."
             )
-    if pieces := pieces_of(path):
+    if pieces := pieces_of(place):
         return problem(
             "piece",
             f"{name} has no GGUF header; by its name it is a later piece of "

@@ -1,20 +1,25 @@
 """Where the bytes of a header come from.
 
-A ``Source`` is the one seam between the reader and the place: a local file here. The file is read
-by explicit reads and not by a memory map: a map would kill the program with SIGBUS when the file
-shrinks or its disk fails, and would hold the interpreter lock while a slow disk is waited for.
+A ``Place`` is the one seam between the reader and where a file lies: on this computer here, behind
+a link in ``core.remote``. Files are read by explicit reads and not by a memory map: a map would
+kill the program with SIGBUS when the file shrinks or its disk fails, and would hold the interpreter
+lock while a slow disk is waited for.
 """
 
 from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Protocol, Self, TypeAlias
 
 from core.gguf.text import display
 from core.problems import Problem
+
+CancelledCheck: TypeAlias = Callable[[], bool]
 
 
 class Cancelled(Exception):  # noqa: N818 - it is no error
@@ -30,6 +35,84 @@ class Source(Protocol):
     def read(self, offset: int, length: int) -> bytes:
         """The bytes at ``offset``: fewer than ``length`` only at the end."""
         ...
+
+
+class OpenSource(Source, Protocol):
+    """A source that is open inside ``with``."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+        /,
+    ) -> None: ...
+
+    def changed(self) -> bool:
+        """Whether the file is another one than when it was opened. Raises OSError."""
+        ...
+
+
+class Place(Protocol):
+    """Where a file lies."""
+
+    @property
+    def path(self) -> Path:
+        """Its path on this computer; of a file elsewhere its name alone."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """What people and programs call it: the path, or the link."""
+        ...
+
+    @property
+    def local(self) -> bool:
+        """Whether it lies on this computer."""
+        ...
+
+    def beside(self, name: str) -> Place:
+        """The file of another name in the same folder."""
+        ...
+
+    def open(self, cancelled: CancelledCheck | None = None) -> OpenSource:
+        """Its bytes, for ``with``. Raises OSError, ValueError and Cancelled."""
+        ...
+
+    def unreadable(self, error: OSError | ValueError) -> Problem:
+        """What an error of opening or reading means for the one who opened it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FilePlace:
+    """A file on this computer."""
+
+    path: Path
+
+    @property
+    def address(self) -> str:
+        """The path as text."""
+        return str(self.path)
+
+    @property
+    def local(self) -> bool:
+        """Always."""
+        return True
+
+    def beside(self, name: str) -> FilePlace:
+        """In the same folder."""
+        return FilePlace(self.path.with_name(name))
+
+    def open(self, cancelled: CancelledCheck | None = None) -> FileSource:
+        """Open it for reading only. ``cancelled`` is asked by the reader between its reads."""
+        return FileSource(self.path)
+
+    def unreadable(self, error: OSError | ValueError) -> Problem:
+        """In the words of a file system."""
+        return _unreadable(self.path, error)
 
 
 class NotAFileError(OSError):
@@ -55,7 +138,7 @@ class FileSource:
         self.size = status.st_size
         self.modified_ns = status.st_mtime_ns
 
-    def __enter__(self) -> FileSource:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(
@@ -92,7 +175,7 @@ def _require_file(status: os.stat_result) -> None:
     raise NotAFileError(f"is a {what}, not a file")
 
 
-def unreadable(path: Path, error: OSError | ValueError) -> Problem:
+def _unreadable(path: Path, error: OSError | ValueError) -> Problem:
     """What an error of the file system means for the one who opened ``path``."""
     where = display(str(path))
     name = display(path.name) or where

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from core.gguf.arrays import PageError, unchanged_file
 from core.gguf.header import ModelFile, Tensor
-from core.gguf.source import unreadable
 from core.gguf.text import display
 from core.gguf.types import layout_of
 from core.problems import Problem
@@ -23,7 +22,7 @@ def read_elements(file: ModelFile, tensor: Tensor, row: int, first: int, count: 
     layout is not known, or the file is gone, changed or ends before these bytes.
     """
     header = file.headers[tensor.shard]
-    where = display(str(header.path))
+    where = display(header.place.address)
     kind = layout_of(tensor.type_id, tensor.type_name)
     if kind is None or kind.row_extra_bytes or header.data_offset is None:
         raise PageError(
@@ -46,7 +45,7 @@ def read_elements(file: ModelFile, tensor: Tensor, row: int, first: int, count: 
         try:
             data = source.read(offset, size)
         except OSError as error:
-            raise PageError(unreadable(header.path, error)) from error
+            raise PageError(header.place.unreadable(error)) from error
     if len(data) < size:
         raise PageError(
             Problem(

@@ -64,7 +64,7 @@ def text(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
 def heading_lines(plan: Plan, system: UnitSystem) -> list[str]:
     """The model in a few lines: name, file, size, parameters, quantization."""
     model, shape, weights = plan.model, plan.model.shape, plan.weights
-    path = model.file.paths[0] if model.file.paths else model.file.header.path
+    place = model.file.header.place
     facts = []
     if weights.parameters:
         facts.append(f"{format_count(weights.parameters)} parameters")
@@ -79,8 +79,8 @@ def heading_lines(plan: Plan, system: UnitSystem) -> list[str]:
     size = size_on_disk(model.file)
     on_disk = "" if size is None else f", {format_bytes(size, system)}"
     lines = [
-        excerpt(model.name, 200) or display(path.name),
-        f"{display(str(path))}: {model.file.kind.value}{on_disk}",
+        excerpt(model.name, 200) or display(place.path.name),
+        f"{display(place.address)}: {model.file.kind.value}{on_disk}",
     ]
     if model.architecture:
         facts.insert(0, excerpt(model.architecture))

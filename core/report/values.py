@@ -75,7 +75,7 @@ def _file(file: ModelFile) -> Values:
     header = file.header
     readable = header.version is not None
     return {
-        "paths": [str(path) for path in file.paths],
+        "paths": list(file.addresses),
         "bytes": size_on_disk(file),
         "gguf_version": header.version,
         "endianness": header.byte_order.value if readable else None,

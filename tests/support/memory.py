@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from gguf.constants import LlamaFileType
 
 from core.gguf.header import Array, Header, Kind, ModelFile, Tensor, Value, ValueType
+from core.gguf.source import FilePlace
 from core.gguf.types import BY_NAME
 from core.model.cache_size import CacheSettings, CacheSize, cache_size, draft_cache_size
 from core.model.model import CacheFacts
@@ -128,7 +129,7 @@ def file_of(
         )
         offset += -(-size // 32) * 32
     header = Header(
-        path=Path("model.gguf"),
+        place=FilePlace(Path("model.gguf")),
         file_bytes=4096 + offset,
         modified_ns=0,
         version=3,

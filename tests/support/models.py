@@ -14,6 +14,7 @@ from typing import NamedTuple
 from gguf.constants import GGML_QUANT_SIZES, GGMLQuantizationType
 
 from core.gguf.header import Entry, Header, Kind, ModelFile, Tensor, Value, ValueType
+from core.gguf.source import FilePlace
 from core.machine.machine import Machine
 from core.model.model import (
     WHOLE,
@@ -145,7 +146,7 @@ def model_of(
     weights = weights_of(specs, label)
     if header is None:
         header = Header(
-            path=path,
+            place=FilePlace(path),
             file_bytes=weights.bytes + 4096,
             modified_ns=0,
             version=3,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.gguf.header import Header, Kind, ModelFile
+from core.gguf.source import FilePlace
 from core.machine.machine import Backend, Device, DeviceKind, Machine
 from core.model.model import (
     CacheFacts,
@@ -112,7 +113,7 @@ def model(
 ) -> Model:
     """A model by its totals; the defaults weigh what Qwen3.6-35B-A3B does."""
     parameters = 35_505_251_456
-    header = Header(path=Path("model.gguf"), file_bytes=weights, modified_ns=0, version=3)
+    header = Header(FilePlace(Path("model.gguf")), file_bytes=weights, modified_ns=0, version=3)
     return Model(
         file=ModelFile(header=header, headers=(header,), kind=Kind.MODEL, tensors=()),
         architecture=architecture,

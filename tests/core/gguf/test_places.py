@@ -14,6 +14,7 @@ import pytest
 from core.gguf import PageError, open_file, read_header, read_page
 from core.gguf.header import Array, Kind
 from core.gguf.reader import parse
+from core.gguf.source import FilePlace
 from tests.support.gguf_files import I32, STRING, TensorSpec, array, header_bytes, u32, write
 
 TENSORS = [TensorSpec("a", "F32", (8,))]
@@ -182,7 +183,8 @@ class FailingSource:
 
 @pytest.mark.parametrize("good", [0, 8])
 def test_a_disk_that_fails_is_a_problem(good: int) -> None:
-    header = parse(FailingSource(header_bytes({"a": u32(1)}, TENSORS), good), Path("a.gguf"))
+    source = FailingSource(header_bytes({"a": u32(1)}, TENSORS), good)
+    header = parse(source, FilePlace(Path("a.gguf")))
     (problem,) = header.problems
     assert problem.code == "read-error"
     assert "Input/output error" in problem.message

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from core.gguf.source import FilePlace
 from core.machine import Machine, combine, custom
 from core.plan import resolve
 from core.plan.choice import ALL_CACHE_TYPES, CACHE_TYPES, Choice, Engine, FlashAttention
@@ -151,7 +152,7 @@ def test_the_default_choice_of_every_engine_comes_back(engine: Engine, shell: Sh
 @pytest.mark.parametrize("shell", Shell)
 def test_an_odd_path_hides_no_setting(name: str, engine: Engine, shell: Shell) -> None:
     plan = specimen_plan("Llama-3.2-1B", engine=engine, context=3000, slots=3)
-    header = replace(plan.model.file.header, path=Path("/models/my models") / name)
+    header = replace(plan.model.file.header, place=FilePlace(Path("/models/my models") / name))
     file = replace(plan.model.file, header=header)
     plan = resolve(replace(plan.model, file=file), plan.machine, plan.choice)
     reading = read_settings(command(plan, shell).text, plan, shell)
@@ -175,7 +176,7 @@ def test_what_an_engine_cannot_be_told_is_said() -> None:
 def test_a_path_that_no_shell_can_have_has_a_stand_in() -> None:
     plan = specimen_plan("Llama-3.2-1B")
     for name, shell in (("a\nb.gguf", Shell.CMD), ("a\udcff.gguf", Shell.BASH)):
-        header = replace(plan.model.file.header, path=Path("/models") / name)
+        header = replace(plan.model.file.header, place=FilePlace(Path("/models") / name))
         model = replace(plan.model, file=replace(plan.model.file, header=header))
         made = command(resolve(model, plan.machine, plan.choice), shell)
         assert "-m model.gguf" in made.text

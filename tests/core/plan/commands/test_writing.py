@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from core.gguf.source import FilePlace
 from core.plan import resolve
 from core.plan.choice import Engine, FlashAttention
 from core.plan.commands import Shell, command, flags
@@ -28,7 +29,7 @@ def words_of(plan: Plan, everything: bool = True) -> list[str]:
 
 def at(path: str, plan: Plan) -> Plan:
     """The plan of a file that lies elsewhere."""
-    header = replace(plan.model.file.header, path=Path(path))
+    header = replace(plan.model.file.header, place=FilePlace(Path(path)))
     model = replace(plan.model, file=replace(plan.model.file, header=header))
     return resolve(model, plan.machine, plan.choice)
 
