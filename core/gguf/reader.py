@@ -39,7 +39,8 @@ def read_header(
     cancelled: CancelledCheck | None = None,
     progress: Progress | None = None,
 ) -> Header:
-    """The header of one file: its path, or its place. The file is open, for reading only, while this runs.
+    """The header of one file, by its path or its place. The file is open, for reading only, while
+    this runs.
 
     ``cancelled`` is asked before every further 256 KiB; ``progress`` is told how many bytes of the
     header are behind. Every fault is a Problem of the header; the only exception is Cancelled.
@@ -304,8 +305,8 @@ def _for_few(version: int, byte_order: ByteOrder) -> list[Problem]:
 def _unsupported(version: int, place: Place) -> Problem:
     return Problem(
         "version",
-        f"{display(place.path.name)} is a GGUF file of version {version:,}; versions 1, 2 and 3 exist so "
-        "far.",
+        f"{display(place.path.name)} is a GGUF file of version {version:,}; versions 1, 2 and 3 "
+        "exist so far.",
         advice=(
             "Look for a newer version of this program."
             if 3 < version < 100
