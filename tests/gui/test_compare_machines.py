@@ -145,6 +145,7 @@ def test_the_delete_key_removes_a_machine_and_keeps_its_price(
 ) -> None:
     page.machines.table.selectRow(1)
     page.machines.type_price("699.50")
+    page.machines.table.setFocus()
     QTest.keyClick(page.machines.table, Qt.Key.Key_Delete)
     assert texts(page, "machine") == ["This computer"]
     assert kept[-1].prices == ((CARD, 699.5),)
