@@ -10,7 +10,9 @@ from typing import Any
 
 from core.gguf.text import excerpt
 from core.machine.machine import Backend
+from core.model import RECIPES
 from core.plan.choice import CACHE_TYPES, Engine, FlashAttention
+from core.plan.commands.write import requantized
 from core.plan.plan import Plan
 from core.plan.settings import layer_count, used_gpus
 
@@ -18,6 +20,7 @@ THREADS = "the plan takes the bandwidth of all cores"
 # Beyond these no plan goes: the controls end there.
 MOST_TOKENS = 2**24
 MOST_SLOTS = 256
+_MOST = 200  # pieces that are listed; nobody reads more
 _WORD = 80  # characters of a pasted word that a sentence shows
 _NUMBER = re.compile(r"[+-]?\d{1,12}")
 _ON = frozenset(("on", "1", "true", "enabled", "yes"))
@@ -57,16 +60,37 @@ class Found:
     no_matter: list[str] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    recipes: dict[str, str | None] | None = None  # by the name of the file that has one
 
     def decline(self, text: str, why: str) -> None:
         """List a piece that was not taken over."""
-        self.unread.append(Unread(excerpt(text, _WORD), why))
+        if len(self.unread) < _MOST:
+            self.unread.append(Unread(excerpt(text, _WORD), why))
 
     def pass_over(self, text: str) -> None:
         """List a piece that changes neither memory nor speed."""
         shown = excerpt(text, _WORD)
-        if shown not in self.no_matter:
+        if len(self.no_matter) < _MOST and shown not in self.no_matter:
             self.no_matter.append(shown)
+
+    def note(self, sentence: str) -> None:
+        """Say something about the text, once."""
+        if len(self.notes) < _MOST and sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def model(self, value: str) -> None:
+        """The open file, or a quantization of it by the name that is proposed for one; another
+        file is not opened."""
+        if self.recipes is None:
+            path = self.plan.model.file.header.path
+            made = {recipe: requantized(path, recipe) for recipe in RECIPES}
+            self.recipes = {str(path): None, path.name: None}
+            self.recipes |= {name: r for r, p in made.items() for name in (str(p), p.name)}
+        for name in (value, file_name(value)):
+            if name in self.recipes:
+                self.changes["requantize"] = self.recipes[name]
+                return
+        self.note(f"It names {excerpt(file_name(value) or value, 60)}; the open file stays.")
 
     def number(self, text: str, value: str, low: int, high: int) -> int | None:
         """A whole number in a range; what is none is declined."""

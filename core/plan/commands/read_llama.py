@@ -6,11 +6,9 @@ import re
 from collections.abc import Sequence
 
 from core.gguf.text import excerpt
-from core.model import RECIPES
 from core.plan.commands import flags
 from core.plan.commands.flags import Flag, Meaning
-from core.plan.commands.found import Found, file_name, same_file, switched
-from core.plan.commands.write import requantized
+from core.plan.commands.found import Found, switched
 
 # What only ik_llama.cpp has: latent attention, fused experts, repacking at run time.
 _IK = frozenset(("-mla", "-amb", "-fmoe", "-rtr", "-ser", "-fmoe", "-ger", "-khad", "-no-fmoe"))
@@ -43,7 +41,7 @@ def options(words: Sequence[str], found: Found, *, bench: bool) -> None:
         elif joined and word.startswith("-"):
             flag = flags.of(name, known)
         if flag is None:
-            place += _unknown(word, words[place:], found)
+            place += _unknown(word, words[place : place + 1], found)
             continue
         given = [value] if joined else list(words[place : place + flag.values])
         if flag.meaning is Meaning.FLASH and not joined:
@@ -97,7 +95,7 @@ def _is_option(word: str) -> bool:
 def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, int]) -> None:
     match flag.meaning:
         case Meaning.MODEL:
-            model(value, found)
+            found.model(value)
         case Meaning.CONTEXT:
             found.context(text, value)
         case Meaning.BATCH:
@@ -173,19 +171,3 @@ def _test(tests: dict[Meaning, int], found: Found) -> None:
     found.context("llama-bench -p -n -d", str(depth + most))
     found.changes["depth"] = min(depth, found.changes.get("context") or depth)
     found.changes["slots"] = None
-
-
-def model(value: str, found: Found) -> None:
-    """The open file, or a quantization of it by the name that is proposed here; another file is
-    not opened."""
-    path = found.plan.model.file.header.path
-    name = file_name(value)
-    if same_file(value, path):
-        found.changes["requantize"] = None
-        return
-    for recipe in RECIPES:
-        made = requantized(path, recipe)
-        if same_file(value, made):
-            found.changes["requantize"] = recipe
-            return
-    found.notes.append(f"It names {excerpt(name or value, 60)}; the open file stays.")

@@ -12,7 +12,8 @@ from core.plan.commands import lm_studio
 from core.plan.commands.found import Found, pairs, switched
 from core.plan.settings import layer_count
 
-_SETTING = re.compile(r"\s*(?:#|rem\b|-|\*)?\s*([A-Z][A-Za-z ]+?)\s*:\s*(\S.*)", re.IGNORECASE)
+_SETTING = re.compile(r"(?:#|rem\b|-|\*)? *([A-Z][A-Za-z ]{1,60}?) *: *(\S.*)", re.IGNORECASE)
+_LONGEST = 300  # characters of such a line
 _KEYS = {  # of LM Studio's SDK and of its REST API
     "contextLength": "context",
     "context_length": "context",
@@ -46,7 +47,8 @@ def key(name: str, value: Any, found: Found) -> bool:
 
 def setting(line: str, found: Found) -> bool:
     """A line as LM Studio's settings read: "K Cache Quantization Type: q8_0"."""
-    match = _SETTING.match(line)
+    line = line.strip()
+    match = _SETTING.match(line) if len(line) <= _LONGEST else None
     if match is None:
         return False
     name, value, text = match[1].lower(), match[2].strip(), line.strip(" #")

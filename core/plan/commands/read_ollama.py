@@ -101,7 +101,7 @@ def _instruction(name: str, value: str, found: Found) -> str:
     found.engine = Engine.OLLAMA
     if name == "FROM":
         found.whole = True
-        read_llama.model(bare(value), found)
+        found.model(bare(value))
     elif name == "PARAMETER":
         key, _, rest = value.partition(" ")
         parameter(key, bare(rest), found)

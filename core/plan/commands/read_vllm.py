@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from core.plan.choice import Engine
-from core.plan.commands import read_llama, vllm
+from core.plan.commands import vllm
 from core.plan.commands.found import MOST_TOKENS, Found, pairs
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
@@ -62,7 +62,7 @@ def command(words: Sequence[str], found: Found) -> None:
             case "cache":
                 _cache(text, value or "", found)
             case "model":
-                read_llama.model(value or "", found)
+                found.model(value or "")
             case _ if option in _DECLINED:
                 found.decline(text, _DECLINED[option])
             case _ if option in _NO_MATTER or option in ("serve", "-m"):
@@ -70,7 +70,7 @@ def command(words: Sequence[str], found: Found) -> None:
             case _ if option.startswith("-"):
                 found.decline(text, "what it does to memory is not known here")
             case _ if option.lower().endswith(".gguf"):
-                read_llama.model(option, found)
+                found.model(option)
             case _:
                 found.pass_over(text)
 

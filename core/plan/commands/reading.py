@@ -21,7 +21,7 @@ from core.plan.engine_words import own_context
 from core.plan.engines import RULES
 from core.plan.plan import Plan
 
-LONGEST = 100_000  # characters; a command has some hundreds
+LONGEST = 32_000  # characters; a command has some hundreds, a template some thousands
 
 _SERVERS = ("llama-server", "server", "llama-server-cuda", "llamafile")
 _TOOLS = ("llama-cli", "llama-completion", "main", "llama-run", "llama-mtmd-cli")
@@ -58,13 +58,13 @@ def read_settings(text: str, plan: Plan, shell: Shell | None = None) -> Reading:
     """
     found = Found(plan)
     if len(text) > LONGEST:
-        found.notes.append(f"This text has {len(text):,} characters: no command is that long.")
+        found.note(f"This text has {len(text):,} characters: no command is that long.")
         return _reading(found)
     text = text.replace("\r\n", "\n").lstrip("\ufeff")
     for line in split(_settings(text, found), shell or guess(text)):
         _command(line, found)
     if not found.changes and found.engine is None and not found.notes:
-        found.notes.append(
+        found.note(
             "No settings of an engine in this text." if text.strip() else "Nothing was pasted."
         )
     return _reading(found)
@@ -98,7 +98,7 @@ def _defaults(found: Found) -> dict[str, Any]:
         made["context"] = own
         made["depth"] = None
         if own is not None:
-            found.notes.append(
+            found.note(
                 f"The text names no context: {RULES[engine].name} then takes {own:,} tokens."
             )
     return made
@@ -111,7 +111,7 @@ def _settings(text: str, found: Found) -> str:
         try:
             made = json.loads(stripped)
         except (ValueError, RecursionError):
-            found.notes.append("This looks like JSON, but is not: a bracket or a quote is missing.")
+            found.note("This looks like JSON, but is not: a bracket or a quote is missing.")
             return ""
         _keys(made, found)
         return ""

@@ -74,13 +74,23 @@ class Line:
     quoted: list[bool] = field(default_factory=list)  # by word: whether a part of it was in quotes
 
 
+_POWERSHELL_ONLY = re.compile(r"`[ \t\r]*$|\$env:|^[ \t]*& ['\"]", re.MULTILINE | re.IGNORECASE)
+_CMD_ONLY = re.compile(
+    r"\^[ \t\r]*$|\^[\"%&]|^[ \t]*@?set[ \t]+\"?\w+=|^[ \t]*@?rem\b", re.MULTILINE | re.IGNORECASE
+)
+_DRIVE = re.compile(r"[A-Za-z]:\\")
+_BASH_GOES_ON = re.compile(r"\\[ \t\r]*$", re.MULTILINE)
+_TO_STREAM = re.compile(r"[ \t]*&\d")
+_REMARK = re.compile(r"[ \t]*@?(rem\b|::)", re.IGNORECASE)
+
+
 def guess(text: str) -> Shell:
     """The shell that a text was written for, by what the others would not write."""
-    if re.search(r"`\s*$|\$env:|^\s*& ['\"]", text, re.MULTILINE | re.IGNORECASE):
+    if _POWERSHELL_ONLY.search(text):
         return Shell.POWERSHELL
-    if re.search(r"\^\s*$|\^[\"%&]|^\s*@?set\s+\"?\w+=|^\s*@?rem\b", text, re.M | re.I):
+    if _CMD_ONLY.search(text):
         return Shell.CMD
-    if re.search(r"[A-Za-z]:\\", text) and not re.search(r"\\\s*$", text, re.MULTILINE):
+    if _DRIVE.search(text) and not _BASH_GOES_ON.search(text):
         return Shell.CMD if "'" not in text else Shell.POWERSHELL
     return Shell.BASH
 
@@ -243,8 +253,8 @@ def _cmd(text: str) -> Iterator[_Piece]:
             yield from _arguments(re.sub(r"(?<!\S)[12]$", "", raw))
             raw = ""
             at = _skip(text, at, "<>")
-            if re.match(r"\s*&\d", text[at:]):  # 2>&1
-                at = text.index("&", at) + 2
+            if (stream := _TO_STREAM.match(text, at)) is not None:  # 2>&1
+                at = stream.end()
             else:
                 yield _REDIRECTION
         else:
@@ -254,13 +264,13 @@ def _cmd(text: str) -> Iterator[_Piece]:
 
 def _arguments(raw: str) -> Iterator[_Piece]:
     """The words of one line, as a program for Windows finds them."""
-    if re.match(r"\s*@?(rem\b|::)", raw, re.IGNORECASE):
+    if _REMARK.match(raw):
         return
     word, inside, at = _Words(), False, 0
     while at < len(raw):
         c = raw[at]
         if c == "\\":
-            slashes = len(raw[at:]) - len(raw[at:].lstrip("\\"))
+            slashes = _skip(raw, at, "\\") - at
             at += slashes
             if raw[at : at + 1] == '"':
                 word.add("\\" * (slashes // 2))

@@ -311,6 +311,20 @@ def test_whatever_is_pasted_the_answer_can_be_resolved(
     assert choice.slots is None or 0 < choice.slots <= 256
 
 
+@pytest.mark.parametrize("shell", [None, *Shell])
+@pytest.mark.parametrize(
+    "piece",
+    [" ", "\n", "\t", "a ", "'", '"', "\\", "\\a", "`", "^", "%", "> ", "2>&1 ", "- ", "# ", ": ",
+     "-c 1 ", "-x", "--a=b ", "FROM a\n", "OLLAMA_A=1 ", "$env:A ", "set ", "x: y\n", "& '", "^\n"],
+)  # fmt: skip
+def test_long_text_of_one_kind_is_read_in_one_go(llama: Plan, piece: str, shell: Shell) -> None:
+    """Where a pattern went over the same place again and again, this would take hours."""
+    text = (piece * 30_000)[:30_000]
+    for whole in (text, f"llama-server {text}", f"{text}:"):
+        reading = read_settings(whole, llama, shell)
+        assert len(reading.unread) <= 200
+
+
 _MADE: list[Plan] = []
 
 
