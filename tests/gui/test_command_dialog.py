@@ -137,6 +137,21 @@ def test_nonsense_ends_in_a_sentence_and_nothing_can_be_applied(dialog: CommandD
     assert not side.changes.isVisible()
 
 
+@pytest.mark.parametrize("width", [380, 640])
+def test_however_much_is_said_no_line_is_cut(
+    qtbot: QtBot, dialog: CommandDialog, width: int
+) -> None:
+    dialog.open_paste()
+    dialog.resize(width, 420)
+    options = " ".join(f"--unheard-of-option-{n} with-some-value" for n in range(30))
+    dialog.paste_side.text.setPlainText(f"llama-server -c 4096 {options} --port 1 --temp 0")
+    qtbot.wait(20)
+    for section in (dialog.paste_side.changes, dialog.paste_side.unread):
+        lines = section.lines
+        assert lines.isVisible()
+        assert lines.height() >= lines.heightForWidth(lines.width())
+
+
 def test_the_clipboard_is_taken_where_it_says_something(dialog: CommandDialog) -> None:
     clipboard = QGuiApplication.clipboard()
     clipboard.setText("a shopping list")

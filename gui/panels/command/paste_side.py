@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QScrollArea,
+    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -144,8 +145,9 @@ class PasteSide(QWidget):
 
     def _verdict(self, plan: Plan) -> str:
         word = theme.colors().verdict(plan.verdict).word
-        ceiling = plan.speed.ceiling
-        speed = f"; ceiling {format_value(ceiling.value, ceiling.unit)}" if ceiling.known else ""
+        expected, ceiling = plan.speed.expected.mid, plan.speed.ceiling
+        kind, rate = ("expected", expected) if expected.known else ("ceiling", ceiling)
+        speed = f"; {kind} {format_value(rate.value, rate.unit)}" if rate.known else ""
         return f"Then: {word}, {reason(plan, self._document.units)}{speed}."
 
     def _apply(self) -> None:
@@ -170,6 +172,11 @@ class _Section(QWidget):
         column.setSpacing(0)
         column.addWidget(Text(title.upper(), Style.HEADING))
         column.addWidget(self.lines)
+        # As high as its lines are at this width, not as a narrower label would be.
+        policy = self.lines.sizePolicy()
+        policy.setVerticalPolicy(QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.lines.setSizePolicy(policy)
 
     def show_lines(self, lines: list[str] | tuple[str, ...]) -> None:
         """One under the other."""
