@@ -127,8 +127,8 @@ def machine(id: str) -> Machine:
 def described(device: Device, rows: tuple[Row, ...]) -> Device:
     """The device with what the catalogue says of its kind: arithmetic, memory type, architecture.
 
-    ``rows`` are those that its name may stand for; only what they agree on counts. A link that was
-    read from the computer stays.
+    ``rows`` are those that its name may stand for; only what they agree on counts, and of rates of
+    arithmetic the least. A link that was read from the computer stays.
     """
     if not rows:
         return device
@@ -141,8 +141,8 @@ def described(device: Device, rows: tuple[Row, ...]) -> Device:
     return replace(
         device,
         catalogue_id=first.id if len(rows) == 1 else "",
-        flops=_flops(first, agreed(lambda each: each.fp16_tflops)),
-        flops32=_flops(first, agreed(lambda each: each.fp32_tflops)),
+        flops=_flops(rows, [each.fp16_tflops for each in rows]),
+        flops32=_flops(rows, [each.fp32_tflops for each in rows]),
         memory_type=agreed(lambda each: each.memory_type) or "",
         architecture=agreed(lambda each: each.architecture) or "",
         part=agreed(lambda each: each.kind),
@@ -167,10 +167,17 @@ def unknown_host() -> Device:
     )
 
 
-def _flops(each: Row, tflops: float | None) -> Number[float]:
-    if tflops is None:
+def _flops(rows: tuple[Row, ...], tflops: list[float | None]) -> Number[float]:
+    """The rate of the rows; the least of them where they differ."""
+    known = [rate for rate in tflops if rate is not None]
+    if len(known) < len(rows):
         return unknown_flops("catalogue", "The catalogue does not tell how fast it computes.")
-    return Number(tflops * 1e12, Unit.FLOPS, each.provenance)
+    least = min(known)
+    source = rows[known.index(least)].provenance
+    if _all_equal(known):
+        return Number(least * 1e12, Unit.FLOPS, source)
+    note = f"At least this: its name stands for {', '.join(row.name for row in rows)}."
+    return Number(least * 1e12, Unit.FLOPS, replace(source, rank=Rank.ESTIMATED), note=note)
 
 
 def _memory(each: Row) -> Number[int]:

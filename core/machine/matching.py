@@ -73,7 +73,7 @@ def match(
             match(part, memory_bytes, bandwidth=bandwidth, gpu_cores=gpu_cores)
             for part in name.split(" / ")
         ]
-        return tuple(_without_twins([row for rows in parts for row in rows]))
+        return tuple(dict.fromkeys(row for rows in parts for row in rows))
     asked = _parse(name)
     if not asked.words:
         return ()

@@ -66,4 +66,13 @@ def _from_pci_ids(text: str, vendor: str, device: str) -> str:
     if line is None:
         return ""
     named = re.search(r"\[(.+)\]", line[1])
-    return (named[1] if named else line[1]).strip()
+    return _spelled_out(named[1]) if named else line[1].strip()
+
+
+def _spelled_out(name: str) -> str:
+    """ "Radeon RX 7900 XT/7900 XTX" as two whole names, joined by " / "."""
+    first, *others = (part.strip() for part in name.split("/"))
+    series = re.match(r"(?:[^\d\s]+\s+)*", first)
+    if not others or series is None or not all(re.match(r"[A-Z]?\d", part) for part in others):
+        return name.strip()
+    return " / ".join([first, *(f"{series[0]}{part}" for part in others)])

@@ -372,3 +372,35 @@ def test_in_a_container_without_its_device_file_a_card_is_out_of_reach(
     (problem,) = machine.problems
     assert problem.code == "gpu_out_of_reach"
     assert "--device /dev/dri" in problem.advice
+
+
+@pytest.mark.parametrize(
+    ("line", "vram_mib", "clock", "width", "row"),
+    [  # lines of pci.ids, whose numbers stand for several parts
+        ("Navi 31 [Radeon RX 7900 XT/7900 XTX]", 20464, 0, 0, "amd-radeon-rx-7900-xt"),
+        (
+            "Navi 22 [Radeon RX 6700/6700 XT/6750 XT / 6800M/6850M XT]",
+            10224,
+            0,
+            0,
+            "amd-radeon-rx-6700",
+        ),
+        (
+            "Navi 21 [Radeon RX 6800/6800 XT / 6900 XT]",
+            16368,
+            1000,
+            256,
+            "",  # three cards of one speed
+        ),
+    ],
+)
+def test_a_line_that_names_several_parts_is_settled_by_memory_or_clock(
+    tmp_path: Path, line: str, vram_mib: int, clock: int, width: int, row: str
+) -> None:
+    card = Card("7ffe", "99", vram_mib * MIB, clock=clock, width=width, chips="samsung")
+    found = build(tmp_path, card)
+    write(tmp_path, {"usr/share/misc/pci.ids": f"1002  AMD\n\t7ffe  {line}\n1003  Next"})
+    device = only(amd.read(found, tmp_path))
+    assert device.name.startswith("AMD Radeon RX")
+    assert device.catalogue_id == row
+    assert device.bandwidth.known

@@ -164,3 +164,15 @@ def test_a_search_needs_every_word_and_knows_kinds_and_makers() -> None:
     assert {r.memory_gb for r in catalogue.search("nvidia 24gb")} == {24}
     assert catalogue.search("4090 radeon") == ()
     assert catalogue.search("  ") == catalogue.all()
+
+
+def test_a_name_of_several_parts_computes_at_least_as_fast_as_the_slowest() -> None:
+    (card, _) = catalogue.machine("amd-radeon-rx-6900-xt").devices
+    rows = catalogue.match("AMD Radeon RX 6800 / Radeon RX 6800 XT / Radeon RX 6900 XT")
+    assert len(rows) == 3
+    found = catalogue.described(card, rows)
+    assert found.catalogue_id == ""
+    assert found.flops.value == min((row.fp16_tflops or 0) * 1e12 for row in rows)
+    assert found.flops.source.rank is Rank.ESTIMATED
+    assert "RX 6800 XT" in found.flops.note
+    assert found.memory_type == "GDDR6"
