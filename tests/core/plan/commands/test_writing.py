@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +133,19 @@ def test_vllm_is_told_how_many_requests_it_may_serve() -> None:
 def test_a_path_is_quoted_as_the_shell_must_have_it(shell: Shell, expected: str) -> None:
     plan = at("/m/it's 50%.gguf", specimen_plan("Llama-3.2-1B"))
     assert command(plan, shell).text == f"{expected} -c 16384"
+
+
+def test_every_option_that_is_taken_over_is_one_that_llama_cpp_itself_has() -> None:
+    """Its own argument parser is part of the wheel of its server; older names are gone from it."""
+    found = find_spec("xllamacpp")
+    assert found is not None and found.submodule_search_locations
+    (library,) = Path(found.submodule_search_locations[0]).glob("xllamacpp*.so")
+    words = set(re.findall(rb"--[a-z][a-z0-9-]+", library.read_bytes()))
+    taken = [
+        name
+        for name, flag in flags.LLAMA.items()
+        if flag.meaning is not None and name.startswith("--")
+    ]
+    assert len(taken) > 25
+    for name in taken:
+        assert name.encode() in words, name
