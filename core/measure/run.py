@@ -63,8 +63,9 @@ class RunPlan:
     server takes, one token. Each depth is filled, warmed up ``warm_ups`` times (discarded) and
     measured ``runs`` times with ``tokens`` written each. ``cold`` whole prefills per depth, each on
     a prompt of its own; with 0 a depth is filled on top of the one before. ``concurrency`` are
-    numbers of requests at the same time, each level a cell of its own. A request that says nothing
-    for ``stall_seconds`` is given up.
+    numbers of requests at the same time, each level a cell of its own. ``again`` runs of the least
+    depth follow the deepest one, to see whether a long prompt left it slower. A request that says
+    nothing for ``stall_seconds`` is given up.
     """
 
     depths: tuple[int, ...]
@@ -74,6 +75,7 @@ class RunPlan:
     cold: int = 1
     concurrency: tuple[int, ...] = (1,)
     stall_seconds: float = 300.0
+    again: int = 0
 
 
 class SampleKind(StrEnum):
@@ -81,6 +83,7 @@ class SampleKind(StrEnum):
     FILL = "fill"  # what the depth before did not have yet
     WARM_UP = "warm_up"  # discarded
     RUN = "run"  # measured
+    AGAIN = "again"  # the least depth once more, after the deepest: is it still as fast?
 
 
 class TokenSource(StrEnum):

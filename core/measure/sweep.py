@@ -86,6 +86,7 @@ class Sweep:
         self._cell = Cell(0)
         self._phase = "waiting"
         self._other_model_said = False
+        self._least: tuple[Cell, list[Prompt]] | None = None
 
     def measure(self) -> RunStatus:
         """Every cell that is left, in order. Says `Started` first and `Ended` last."""
@@ -118,6 +119,8 @@ class Sweep:
             except _CellError as error:
                 self._give_up(replace(self._cell, problems=(error.problem,)))
             self._pace.cell_done(depth, level)
+        if self._plan.again and self._least is not None and self._cell.depth > self._least[0].depth:
+            self._measure_again(*self._least)
         return RunStatus.DONE if finished else RunStatus.FAILED
 
     def _possible(self) -> list[tuple[int, int]]:
@@ -179,7 +182,19 @@ class Sweep:
         cell = replace(self._cell, finished=True)
         cell = replace(cell, problems=oddities(cell))
         self._cell = cell
+        if self._least is None and level == 1:
+            self._least = cell, prompts
         self._say(CellDone(cell))
+
+    def _measure_again(self, cell: Cell, prompts: Sequence[Prompt]) -> None:
+        """The least depth once more, now that the deepest is behind it. What goes wrong here costs
+        nothing that was measured."""
+        self._cell = cell
+        kinds = [SampleKind.WARM_UP] + [SampleKind.AGAIN] * self._plan.again
+        for round, kind in enumerate(kinds):
+            if _fault(self._perform(kind, prompts, self._plan.tokens, round)) is not None:
+                break
+        self._say(CellDone(self._cell))
 
     def _fill(self, depth: int, level: int, attempt: int) -> list[Prompt]:
         """Bring a prompt of this depth into the cache for each user, and time how it is read."""

@@ -98,6 +98,21 @@ def test_without_cold_requests_the_deepest_prompt_is_read_once(target: Target) -
     assert [s.cached_tokens for s in fills[1:]] == [512, 1024]
 
 
+def test_the_least_depth_is_measured_once_more_after_the_deepest(target: Target) -> None:
+    """S15: what a long prompt leaves behind shows only then."""
+    run, _ = swept(target, RunPlan((64, 512), runs=6, tokens=8, again=3))
+    assert run.status is RunStatus.DONE
+    least = run.cells[0]
+    again = [s for s in least.samples if s.kind is SampleKind.AGAIN]
+    assert len(again) == 3
+    assert len(least.measured) == 6
+    deepest = max(s.started_ns for s in run.cells[1].samples)
+    assert all(s.started_ns > deepest for s in again)
+    assert all(s.sound and s.prompt_tokens == 64 and s.tokens == 8 for s in again)
+    # Its prompt is in the cache again: the time of these runs is that of writing.
+    assert all((s.cached_tokens or 0) >= 48 for s in again)
+
+
 def test_two_at_the_same_time_share_a_server_with_two_slots(model: Path) -> None:
     with llama_server(model, n_ctx=2048, n_parallel=2, kv_unified=False) as two:
         (target,) = find(two.url).targets

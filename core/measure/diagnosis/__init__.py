@@ -107,18 +107,23 @@ def expectation(f: Facts) -> Finding | None:
             "",
             "Runs of your own are kept, and correct what is expected the next time.",
         )
-    first = told[0]
-    assert first.figures is not None
-    low, high = first.figures.low or 0.0, first.figures.high or 0.0
+    shown = told[len(told) // 2]
+    assert shown.figures is not None
+    low, high = shown.figures.low or 0.0, shown.figures.high or 0.0
     band = (
-        f"Expected at depth {first.depth:,.0f}: {low:,.1f} to {format_rate(high)}; measured: "
-        f"{format_rate(first.steps.median)}."
+        f"Expected at depth {shown.depth:,.0f}: {low:,.1f} to {format_rate(high)}; measured: "
+        f"{format_rate(shown.steps.median)}."
     )
-    if f.slow:
+    slower = sum(p.steps.median < (p.figures.low or 0.0) for p in told if p.figures)
+    faster = sum(p.steps.median > (p.figures.high or 0.0) for p in told if p.figures)
+    most = len(told) // 2
+    if slower > most:
         return Finding("slower", "That is slower than usual for this hardware.", band, amber=True)
-    faster = sum(p.steps.median > (p.figures.high or 0.0) for p in told if p.figures is not None)
-    if faster * 2 > len(told):
+    if faster > most:
         return Finding("faster", "That is faster than usual for this hardware.", band)
+    if slower or faster:
+        word = "slower" if slower >= faster else "faster"
+        band += f" At {max(slower, faster)} of {len(told)} depths it is {word}."
     return Finding("normal", "That is normal for this hardware.", band)
 
 

@@ -6,6 +6,7 @@ from statistics import median
 
 from core.measure import metrics
 from core.measure.diagnosis.facts import Facts, Finding, spread_of
+from core.measure.run import SampleKind
 from core.units import UnitSystem, format_bytes, format_share
 
 _GIB = UnitSystem.GIB
@@ -222,9 +223,9 @@ def slower_after(f: Facts) -> Finding | None:
     if len(f.points) < 2:
         return None
     first = f.points[0].cell
-    last = max(s.started_ns for p in f.points[1:] for s in p.cell.measured)
-    before = [r for s in first.measured if s.started_ns <= last and (r := metrics.step_rate(s))]
-    after = [r for s in first.measured if s.started_ns > last and (r := metrics.step_rate(s))]
+    before = [r for s in first.measured if (r := metrics.step_rate(s))]
+    again = [s for s in first.samples if s.kind is SampleKind.AGAIN and s.sound]
+    after = [r for s in again if (r := metrics.step_rate(s))]
     if not before or not after or median(after) >= 0.8 * median(before):
         return None
     grown = [max(used) - used[0] for gpu in f.gpus if (used := gpu.values(lambda g: g.memory_used))]

@@ -17,6 +17,7 @@ DEEPEST = 32_768  # that is measured where nobody names depths
 _ROOM = 64  # tokens that stay free at the end of a context
 _MOST_DEPTHS = 32
 _MOST_AT_ONCE = 64
+_AGAIN = 3  # runs of the least depth after the deepest, to see what a long prompt leaves behind
 
 
 def default_depths(context: int | None, tokens: int) -> tuple[int, ...]:
@@ -102,6 +103,7 @@ class ChoiceSection(QWidget):
             tokens=tokens,
             cold=self.cold.value(),
             concurrency=tuple(sorted(set(at_once))),
+            again=_AGAIN if len(set(depths)) > 1 else 0,
         )
 
     def _depths_typed(self) -> None:

@@ -16,6 +16,7 @@ _PHASES = {
     "fill": "filling the cache",
     "warm_up": "warming up",
     "run": "writing",
+    "again": "once more, after the deepest",
     "waiting": "waiting for the server",
     "paused": "paused",
 }
