@@ -1,12 +1,13 @@
 """How late a token is stamped while a window is busy: the worker against a bare loop.
 
-    python -m bench.arrival [PAIRS]
+    python -m bench.arrival [ROUNDS]
 
-A server sends an event every 10 ms and writes down when. The same stream is read by the worker's
-own loop (`core.measure.exchange`, with its telemetry thread and its outbox, in a process of its
-own) and by a bare loop of recv and clock in another process, in turns, while this process keeps a
-window painting. Lag is the stamp less the moment of sending; the clock is the system's monotonic
-one, which all processes share.
+A server sends an event every 10 ms to two readers, one right after the other and in turns first,
+and writes down when. One reader is the worker's own loop (`core.measure.exchange`, with its
+telemetry thread and its outbox, in a process of its own), the other a bare loop of recv and clock
+in another process; whatever else the computer does hits both. Meanwhile this process keeps a window
+painting. Lag is the stamp less the moment of sending; the clock is the system's monotonic one,
+which all processes share.
 """
 
 from __future__ import annotations
@@ -18,38 +19,51 @@ import socket
 import subprocess
 import sys
 import time
-from statistics import median
 from threading import Event, Thread
 
 BAR_RATIO, BAR_MS = 1.2, 0.1
-PAIRS = 7
+ROUNDS = 10
 EVENTS, STEP = 200, 0.010
 
 
 def serve(count: int) -> None:
-    """Answer so many requests, one after the other; the stamps of sending are printed."""
+    """Stream so many times to two readers at once; the stamps of sending are printed."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         print(listening.getsockname()[1], flush=True)
         for _ in range(count):
-            connection, _ = listening.accept()
-            with connection:
+            readers: dict[str, socket.socket] = {}
+            while len(readers) < 2:
+                connection, _ = listening.accept()
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                while b"\r\n\r\n" not in connection.recv(65536):
-                    pass
+                asked = b""
+                while b"\r\n\r\n" not in asked:
+                    asked += connection.recv(65536)
+                readers["--worker" if b"/completion" in asked else "--bare"] = connection
                 connection.sendall(
                     b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
                 )
-                sent, due = [], time.perf_counter()
-                for number in range(EVENTS):
-                    due += STEP
-                    time.sleep(max(0.0, due - time.perf_counter()))
-                    values = {"content": " word", "tokens_predicted": number + 1, "stop": False}
-                    data = f"data: {json.dumps(values)}\n\n".encode()
-                    sent.append(time.perf_counter_ns())
-                    connection.sendall(b"%x\r\n%b\r\n" % (len(data), data))
-                data = b'data: {"content":"","stop":true,"tokens_predicted":200}\n\n'
-                connection.sendall(b"%x\r\n%b\r\n0\r\n\r\n" % (len(data), data))
+            sent: dict[str, list[int]] = {name: [] for name in readers}
+            due = time.perf_counter()
+            for number in range(EVENTS):
+                due += STEP
+                values = {"content": " word", "tokens_predicted": number + 1, "stop": False}
+                data = _chunk(values)
+                time.sleep(max(0.0, due - time.perf_counter()))
+                for name in sorted(readers, reverse=bool(number % 2)):
+                    sent[name].append(time.perf_counter_ns())
+                    readers[name].sendall(data)
+            for connection in readers.values():
+                connection.sendall(_chunk({"stop": True, "tokens_predicted": EVENTS}) + _END)
+                connection.close()
             print(json.dumps(sent), flush=True)
+
+
+_END = b"0\r\n\r\n"
+
+
+def _chunk(values: dict[str, object]) -> bytes:
+    data = f"data: {json.dumps(values)}\n\n".encode()
+    return b"%x\r\n%b\r\n" % (len(data), data)
 
 
 def worker(port: int) -> None:
@@ -97,19 +111,25 @@ def bare(port: int) -> None:
     print(json.dumps(stamps))
 
 
-def _lags(server: subprocess.Popen[str], way: str, port: int) -> list[float]:
-    """Milliseconds from sending to stamp, for each event."""
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.arrival", way, str(port)],
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-        timeout=120,
-    )
+def _lags(server: subprocess.Popen[str], port: int) -> dict[str, list[float]]:
+    """Milliseconds from sending to stamp, for each reader and event."""
+    readers = {
+        way: subprocess.Popen(
+            [sys.executable, "-m", "bench.arrival", way, str(port)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for way in ("--worker", "--bare")
+    }
+    stamps = {
+        way: json.loads(process.communicate(timeout=120)[0]) for way, process in readers.items()
+    }
     assert server.stdout is not None
     sent = json.loads(server.stdout.readline())
-    stamps = json.loads(done.stdout)
-    return [(stamp - at) / 1e6 for stamp, at in zip(stamps, sent, strict=True)]
+    return {
+        way: [(stamp - at) / 1e6 for stamp, at in zip(stamps[way], sent[way], strict=True)]
+        for way in readers
+    }
 
 
 def _paint(over: Event) -> None:
@@ -135,23 +155,22 @@ def _paint(over: Event) -> None:
     window.close()
 
 
-def main(pairs: int = PAIRS) -> None:
-    """Print both ways' lags and how they compare."""
+def main(rounds: int = ROUNDS) -> None:
+    """Print both readers' lags and how they compare."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "bench.arrival", "--serve", str(2 * pairs)],
+        [sys.executable, "-m", "bench.arrival", "--serve", str(rounds)],
         stdout=subprocess.PIPE,
         text=True,
     )
     assert server.stdout is not None
     port = int(server.stdout.readline())
-    found: dict[str, list[list[float]]] = {"--worker": [], "--bare": []}
+    found: dict[str, list[float]] = {"--worker": [], "--bare": []}
     over = Event()
 
     def measure() -> None:
-        for number in range(pairs):
-            ways = list(found)
-            for way in ways if number % 2 else reversed(ways):
-                found[way].append(_lags(server, way, port))
+        for _ in range(rounds):
+            for way, lags in _lags(server, port).items():
+                found[way] += lags
         over.set()
 
     measuring = Thread(target=measure)
@@ -161,8 +180,7 @@ def main(pairs: int = PAIRS) -> None:
     server.wait(10)
     for name, share in (("median", 0.5), ("p99", 0.99)):
         ours, theirs = (
-            median(sorted(lags)[int(share * (len(lags) - 1))] for lags in found[way])
-            for way in ("--worker", "--bare")
+            sorted(found[way])[int(share * (len(found[way]) - 1))] for way in ("--worker", "--bare")
         )
         bar = BAR_RATIO * theirs + BAR_MS
         print(f"{name:6}  worker {ours:.3f} ms  bare {theirs:.3f} ms  (bar: {bar:.3f} ms)")

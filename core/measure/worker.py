@@ -36,7 +36,7 @@ from core.measure.telemetry.sampler import GpuSource
 from core.measure.telemetry.system import System
 from core.problems import Problem
 
-SWITCH_SECONDS = 0.0005  # no thread holds another one up for longer; the default is ten times it
+SWITCH_SECONDS = 1e-4  # no thread holds another one up for longer; the default is 5 ms
 
 
 class Outbox:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from core.measure.readings import Reading
 
 T = TypeVar("T")
+_FAMILY_SECONDS = 10.0
 _PAGES = 12  # the field of /proc/PID/stat that counts major faults, from 1
 
 
@@ -36,6 +37,8 @@ class System:
         self._clock = clock
         self._pid = pid
         self._server: dict[int, float] = {}
+        self._known: list[Any] = []
+        self._next_look = clock()
         self._own: float | None = None
         self._last = clock()
         self._ask(lambda: psutil.cpu_percent(None))  # the first one has nothing to compare with
@@ -75,11 +78,14 @@ class System:
         """What the server's process and its children do; None where it may not be looked at."""
         if self._pid is None:
             return reading
-        family = self._ask(self._family) or []
+        if self._clock() >= self._next_look:
+            # Looking through all processes for its children costs more than all else together.
+            self._next_look = self._clock() + _FAMILY_SECONDS
+            self._known = self._ask(self._family) or []
         seconds: dict[int, float] = {}
         memory = faults = read = 0
         known_faults = known_reads = False
-        for process in family:
+        for process in self._known:
             with suppress(self._psutil.Error, OSError):
                 times = process.cpu_times()
                 seconds[process.pid] = times.user + times.system
