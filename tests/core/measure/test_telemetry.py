@@ -209,10 +209,13 @@ class Computer:
     def Process(self, pid: int | None = None) -> Any:
         if pid == 404:
             raise psutil.NoSuchProcess(pid)
-        seconds = self.own if pid is None else self.seconds
+
+        def cpu_times() -> Any:
+            return SimpleNamespace(user=self.own if pid is None else self.seconds, system=0.0)
+
         return SimpleNamespace(
             pid=pid,
-            cpu_times=lambda: SimpleNamespace(user=seconds, system=0.0),
+            cpu_times=cpu_times,
             memory_info=lambda: SimpleNamespace(rss=GIB),
             io_counters=lambda: SimpleNamespace(read_bytes=4096),
             children=lambda recursive: [],
@@ -246,6 +249,22 @@ def test_the_load_of_others_is_what_neither_the_server_nor_the_measurement_uses(
     assert (reading.battery, reading.on_battery) == (0.8, True)
     assert (reading.memory_available, reading.swap_used) == (9 * GIB, GIB)
     assert (reading.cpu_clock, reading.server_memory) == (3600.0, GIB)
+
+
+def test_a_child_that_starts_later_is_counted_from_the_next_look_on(tmp_path: Path) -> None:
+    computer, now, looks = Computer(), [0.0], [0]
+    process = computer.Process
+
+    def counted(pid: int | None = None) -> Any:
+        looks[0] += pid == 7
+        return process(pid)
+
+    computer.Process = counted  # type: ignore[method-assign]
+    system = System(7, root=tmp_path, psutil=computer, clock=lambda: now[0])
+    for second in range(25):
+        now[0] = float(second)
+        system.read(0)
+    assert looks == [3]
 
 
 @pytest.mark.parametrize("pid", [None, 404])
