@@ -99,6 +99,10 @@ class Anatomy:
             arithmetic += work / flops if flops else 0.0
             inputs.append(Input(f"operations on {device.name}", work))
             inputs.append(Input("its peak", flops, Unit.FLOPS))
+        balance = self._balance()
+        if balance.known:
+            name = "tokens of one step at which both sides are the same"
+            inputs.append(Input(name, round(balance.value or 0.0), Unit.COUNT))
         note = self._missing_bandwidth()
         without = self._missing_flops()
         return Sides(
@@ -111,7 +115,7 @@ class Anatomy:
                 tuple(inputs),
                 without or _PEAK,
             ),
-            self._balance(),
+            balance,
         )
 
     def _missing_bandwidth(self) -> str:
