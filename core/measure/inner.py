@@ -6,8 +6,10 @@ types.
 
 from __future__ import annotations
 
+import os
 import runpy
 import sys
+from pathlib import Path
 
 _FIRST = "--inner"
 KEEPER = "core.measure.keeper"
@@ -21,6 +23,12 @@ def command(module: str, *words: str) -> tuple[str, ...]:
         return (sys.executable, _FIRST, module, *words)
     # Unbuffered: a line is of no use to anybody while it waits in a buffer.
     return (sys.executable, "-u", "-m", module, *words)
+
+
+def python_path() -> str:
+    """PYTHONPATH for it: our own sources are found from whatever folder it is started in."""
+    root = str(Path(__file__).resolve().parents[2])
+    return os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def is_inner(argv: list[str]) -> bool:

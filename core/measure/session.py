@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from threading import Timer
 from types import TracebackType
 from typing import IO
@@ -52,8 +51,6 @@ class Session:
         self.run = job.run
         self._stopped = False
         self._killer: Timer | None = None
-        root = str(Path(__file__).resolve().parents[2])
-        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         flags = 0
         if sys.platform == "win32":
             flags = subprocess.CREATE_NO_WINDOW
@@ -62,7 +59,7 @@ class Session:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={**os.environ, "PYTHONPATH": inner.python_path()},
             creationflags=flags,
         )
         self._write(job_line(job))

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePath
 from typing import Any
 
-from core.measure import metrics
-from core.measure.diagnosis import point_of
-from core.measure.history import Stored
+from core.measure.history import Listed
 from core.measure.history.compare import Comparison
 from core.measure.run import RunStatus
 from core.units import format_rate, format_seconds, format_share
@@ -24,38 +20,23 @@ _STATUS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """A run in one line. ``decode`` is that of its least depth."""
-
-    started: str
-    name: str
-    server: str
-    depths: int
-    deepest: int
-    decode: float | None
-    share: float | None
-    status: str
-    haystack: str
-
-
 class StoredSheet(Sheet):
     """Runs, the latest first."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.stored: tuple[Stored, ...] = ()
+        self.listed: tuple[Listed, ...] = ()
 
-    def show(self, stored: tuple[Stored, ...]) -> None:
+    def show(self, listed: tuple[Listed, ...]) -> None:
         """Show these; the filter stays."""
-        self.stored = stored
-        rows = [_row(entry) for entry in stored]
+        self.listed = listed
+        rows = listed
 
         def column(
             name: str,
             title: str,
-            value: Callable[[_Row], Any],
-            text: Callable[[_Row], str] = str,
+            value: Callable[[Listed], Any],
+            text: Callable[[Listed], str] = str,
             *,
             number: bool = False,
             stretch: int = 0,
@@ -82,8 +63,12 @@ class StoredSheet(Sheet):
             column(
                 "decode_tok_s",
                 "tok/s",
-                lambda r: r.decode,
-                lambda r: "" if r.decode is None else format_rate(r.decode).removesuffix(" tok/s"),
+                lambda r: r.line.decode,
+                lambda r: (
+                    ""
+                    if r.line.decode is None
+                    else format_rate(r.line.decode).removesuffix(" tok/s")
+                ),
                 number=True,
                 wanted=True,
                 help="Median decode speed at the least depth",
@@ -91,8 +76,8 @@ class StoredSheet(Sheet):
             column(
                 "share_of_ceiling",
                 "of ceiling",
-                lambda r: r.share,
-                lambda r: "" if r.share is None else format_share(r.share),
+                lambda r: r.line.share,
+                lambda r: "" if r.line.share is None else format_share(r.line.share),
                 number=True,
                 wanted=True,
                 help="Share of the ceiling at the least depth",
@@ -100,15 +85,15 @@ class StoredSheet(Sheet):
             column(
                 "deepest",
                 "to depth",
-                lambda r: r.deepest,
-                lambda r: f"{r.deepest:,}" if r.depths else "",
+                lambda r: r.line.deepest,
+                lambda r: f"{r.line.deepest:,}" if r.line.depths else "",
                 number=True,
                 help="The deepest depth that was measured",
             ),
-            column("server", "server", lambda r: r.server),
-            column("status", "state", lambda r: r.status),
+            column("server", "server", lambda r: r.line.server),
+            column("status", "state", lambda r: _STATUS[r.status]),
         ]
-        self.set_source(columns, len(rows), lambda: [r.haystack for r in rows])
+        self.set_source(columns, len(rows), lambda: [_haystack(r) for r in rows])
 
 
 class DifferenceSheet(Sheet):
@@ -178,30 +163,13 @@ def local_time(stamp: str) -> str:
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def _row(entry: Stored) -> _Row:
-    run = entry.run
-    cells = [c for c in run.cells if c.concurrency == 1 and c.measured]
-    first = min(cells, key=lambda c: c.depth, default=None)
-    decode = metrics.best_decode(first) if first is not None else None
-    point = point_of(first, entry.plan) if first is not None else None
-    target = run.target
-    server = f"{target.kind.value} {target.version.partition('-')[0]}".strip()
-    machine = entry.plan.machine if entry.plan is not None else ""
+def _haystack(entry: Listed) -> str:
+    line = entry.line
     words = (
-        entry.name, entry.notes, server, target.model, PurePath(target.model_path).name, machine,
-        run.status.value, local_time(run.started), target.cache_k,
+        entry.name, entry.notes, line.name, line.server, line.file, line.machine, line.cache,
+        _STATUS[entry.status], local_time(entry.started),
     )  # fmt: skip
-    return _Row(
-        run.started,
-        entry.name,
-        server,
-        len(cells),
-        max((c.depth for c in cells), default=0),
-        decode.median if decode else None,
-        point.share if point else None,
-        _STATUS[run.status],
-        " ".join(words).casefold(),
-    )
+    return " ".join(words).casefold()
 
 
 def _key(value: Any, number: bool) -> Any:

@@ -44,6 +44,7 @@ class InnerProcess(QObject):
         process.setProcessChannelMode(QProcess.ProcessChannelMode.MergedChannels)
         environment = QProcessEnvironment.systemEnvironment()
         environment.insert("PYTHONUTF8", "1")
+        environment.insert("PYTHONPATH", inner.python_path())
         process.setProcessEnvironment(environment)
         process.readyReadStandardOutput.connect(self._read)
         process.finished.connect(self._finished)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from PySide6.QtCore import QObject, Signal
 
 from core.machine.machine import Machine, OwnRun
-from core.measure.history import History, HistoryError, PlanSnapshot, Stored
+from core.measure.history import History, HistoryError, Listed, PlanSnapshot, Stored
 from core.measure.history.own_runs import own_runs_in
 from core.measure.run import Cell, Run
 from core.problems import Problem
@@ -50,6 +50,14 @@ class RunHistory(QObject):
         """Every run, the latest first; without telemetry."""
         try:
             return self._open().all()
+        except HistoryError as error:
+            self.failed.emit(error.problem)
+            return ()
+
+    def lines(self) -> tuple[Listed, ...]:
+        """Every run as a list shows it, the latest first."""
+        try:
+            return self._open().lines()
         except HistoryError as error:
             self.failed.emit(error.problem)
             return ()

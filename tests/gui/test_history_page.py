@@ -80,7 +80,7 @@ def compared(qtbot: QtBot, page: HistoryPage, *positions: int) -> None:
 
 
 def names(page: HistoryPage) -> list[str]:
-    return [page.sheet.stored[row].name for row in page.sheet.rows]
+    return [page.sheet.listed[row].name for row in page.sheet.rows]
 
 
 def test_the_latest_run_is_first_and_shown_with_its_picture(
@@ -107,7 +107,7 @@ def test_filter_sort_and_the_columns(page: HistoryPage) -> None:
     page.filter.clear()
     titles = [column.title for column in page.sheet.columns]
     page.sheet.sort(titles.index("tok/s"), Qt.SortOrder.AscendingOrder)
-    assert [page.sheet.stored[r].run.id for r in page.sheet.rows] == ["run-1", "run-2", "run-3"]
+    assert [page.sheet.listed[r].id for r in page.sheet.rows] == ["run-1", "run-2", "run-3"]
 
 
 def test_names_and_notes_are_kept(qtbot: QtBot, page: HistoryPage, history: RunHistory) -> None:

@@ -39,6 +39,7 @@ _REMARKS: tuple[Rule, ...] = (
     setup.above_ceiling,
     setup.read_again,
     setup.flattered_prefill,
+    causes.memory_figures,
     causes.unsteady,
     causes.delivery,
 )

@@ -13,6 +13,7 @@ _GIB = UnitSystem.GIB
 # Drivers keep some MB in RAM for any program.
 _SPILL = 256 * 2**20
 _FULL = 0.97
+_FAR_APART = 0.15
 _HALF, _QUARTER = (0.38, 0.56), (0.19, 0.28)
 
 
@@ -197,6 +198,29 @@ def battery(f: Facts) -> Finding | None:
         f"Charge {format_share(level)}." if level is not None else "",
         "Most laptops hold their clocks back then. Plug it in and measure again.",
         amber=True,
+    )
+
+
+def memory_figures(f: Facts) -> Finding | None:
+    """Whose figure of the memory in use is right, where they are far apart."""
+    told = f.target.gpu_bytes or f.target.loaded_bytes
+    used = [max(v) for gpu in f.gpus if (v := gpu.values(lambda g: g.memory_used))]
+    if told is None or not used or not f.on_gpu:
+        return None
+    driver = sum(used)
+    if abs(told / driver - 1) < _FAR_APART:
+        return None
+    words = [
+        f"The server counts {format_bytes(told, _GIB)}; the driver has "
+        f"{format_bytes(round(driver), _GIB)} in use, by all programs."
+    ]
+    if f.plan is not None and f.plan.total:
+        words.append(f"The plan has {format_bytes(f.plan.total, _GIB)} in all.")
+    return Finding(
+        "memory-figures",
+        "The server's own figure of its memory is not what the driver says.",
+        " ".join(words),
+        "The driver is right. Part by part: Check with llama.cpp (Ctrl+K), with the server's log.",
     )
 
 

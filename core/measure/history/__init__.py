@@ -1,6 +1,14 @@
 """Measurements that were made, with the plan of their moment."""
 
 from core.measure.history.snapshot import DepthFigures, PlanSnapshot, snapshot
-from core.measure.history.store import History, HistoryError, Stored
+from core.measure.history.store import History, HistoryError, Listed, Stored
 
-__all__ = ["DepthFigures", "History", "HistoryError", "PlanSnapshot", "Stored", "snapshot"]
+__all__ = [
+    "DepthFigures",
+    "History",
+    "HistoryError",
+    "Listed",
+    "PlanSnapshot",
+    "Stored",
+    "snapshot",
+]

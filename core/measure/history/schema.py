@@ -45,6 +45,10 @@ STEPS: tuple[str, ...] = (
     ALTER TABLE runs ADD COLUMN owner TEXT NOT NULL DEFAULT '';
     CREATE INDEX runs_by_time ON runs(started);
     """,
+    # 3: what a list shows of a run; null until somebody has worked it out.
+    """
+    ALTER TABLE runs ADD COLUMN line TEXT;
+    """,
 )
 VERSION = len(STEPS)
 

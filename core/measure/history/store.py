@@ -20,6 +20,7 @@ from typing import Any
 
 from core.measure.codec import BadValueError, from_json, to_json
 from core.measure.history import schema
+from core.measure.history.line import Line, line_of, own_name
 from core.measure.history.snapshot import PlanSnapshot
 from core.measure.readings import Reading
 from core.measure.run import Cell, Run, RunStatus
@@ -45,11 +46,24 @@ class Stored:
     @property
     def name(self) -> str:
         """What to call it: its title, else its model."""
-        if self.title:
-            return self.title
-        if self.plan is not None:
-            return " ".join(word for word in (self.plan.model, self.plan.label) if word)
-        return self.run.target.model or "unknown model"
+        return self.title or own_name(self.run, self.plan)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run as a list shows it."""
+
+    id: str
+    started: str
+    status: RunStatus
+    title: str
+    notes: str
+    line: Line
+
+    @property
+    def name(self) -> str:
+        """What to call it: its title, else its model."""
+        return self.title or self.line.name
 
 
 class HistoryError(Exception):
@@ -111,7 +125,8 @@ class History:
         """The run has ended, or goes on later: its state, its unfinished cells, its telemetry."""
         with self._writing() as db:
             db.execute(
-                "UPDATE runs SET ended = ?, status = ?, head = ?, owner = ? WHERE id = ?",
+                "UPDATE runs SET ended = ?, status = ?, head = ?, owner = ?, line = NULL "
+                "WHERE id = ?",
                 (
                     run.ended,
                     run.status.value,
@@ -181,6 +196,35 @@ class History:
         return new
 
     # Reading.
+
+    def lines(self) -> tuple[Listed, ...]:
+        """Every run that was not deleted, the latest first, without its requests."""
+        with self._reading() as db:
+            rows = db.execute(
+                "SELECT id, started, status, title, notes, line FROM runs "
+                "WHERE deleted IS NULL ORDER BY started DESC, id"
+            ).fetchall()
+        found = []
+        for run_id, started, status, title, notes, text in rows:
+            line = self._line(run_id, text)
+            if line is not None:
+                found.append(Listed(run_id, started, RunStatus(status), title, notes, line))
+        return tuple(found)
+
+    def _line(self, run_id: str, text: str | None) -> Line | None:
+        """What is kept, or worked out now and kept where that can be done."""
+        if text is not None:
+            with suppress(ValueError):
+                made: Line = _load(Line, text)
+                return made
+        stored = self.load(run_id)
+        if stored is None:
+            return None
+        line = line_of(stored.run, stored.plan)
+        if stored.run.status is not RunStatus.RUNNING:
+            with suppress(HistoryError), self._writing() as db:
+                db.execute("UPDATE runs SET line = ? WHERE id = ?", (_dump(line), run_id))
+        return line
 
     def all(self) -> tuple[Stored, ...]:
         """Every run that was not deleted, the latest first. Telemetry is left out."""

@@ -14,7 +14,7 @@ from typing import Any
 from core import tabular
 from core.measure import metrics
 from core.measure.codec import BadValueError, from_json, to_json
-from core.measure.diagnosis.facts import point_of
+from core.measure.diagnosis import diagnose, point_of
 from core.measure.history.snapshot import PlanSnapshot
 from core.measure.history.store import Stored
 from core.measure.run import (
@@ -283,6 +283,12 @@ def to_markdown(entry: Stored) -> str:
     titles = ("depth", "requests", "decode", "95 %", "of ceiling", "GB/s", "prefill", "TTFT")
     rows = [row for cell in run.cells if (row := _markdown_row(cell, plan)) is not None]
     lines = ["\n\n".join(facts), tabular.markdown(titles, rows, [True] * len(titles)).rstrip()]
+    said = [
+        f"- {finding.message}" + (f" {finding.evidence}" if finding.evidence else "")
+        for finding in diagnose(run, plan)
+    ]
+    if said:
+        lines.append("\n".join(said))
     if line := bench_line(run, plan):
         lines.append(f"To check it with the engine alone:\n\n```\n{line}\n```")
     if entry.notes:

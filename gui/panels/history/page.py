@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.measure.history import Stored
+from core.measure.history import Listed, Stored
 from core.measure.history.compare import Comparison, compare
 from core.measure.history.transfer import (
     TransferError,
@@ -92,19 +92,19 @@ class HistoryPage(QWidget):
         self._connect()
 
     @property
-    def chosen(self) -> tuple[Stored, ...]:
+    def chosen(self) -> tuple[Listed, ...]:
         """The selected runs, in the order shown."""
-        return tuple(self.sheet.stored[row] for row in self.table.selected_rows())
+        return tuple(self.sheet.listed[row] for row in self.table.selected_rows())
 
     def refresh(self) -> None:
         """Read the list anew; what was chosen stays so."""
         if not self.isVisible():
             return
-        ids = {entry.run.id for entry in self.chosen}
-        self.sheet.show(self._history.all())
+        ids = {entry.id for entry in self.chosen}
+        self.sheet.show(self._history.lines())
         self.table.share_room()
         for position, row in enumerate(self.sheet.rows):
-            if self.sheet.stored[row].run.id in ids:
+            if self.sheet.listed[row].id in ids:
                 self.table.selectRow(position)
                 break
         self._shown = ()
@@ -112,7 +112,7 @@ class HistoryPage(QWidget):
 
     def delete_chosen(self) -> None:
         """Take the chosen runs out of the list."""
-        ids = tuple(entry.run.id for entry in self.chosen)
+        ids = tuple(entry.id for entry in self.chosen)
         if ids:
             self._deleted = ids
             self._history.delete(ids)
@@ -131,8 +131,8 @@ class HistoryPage(QWidget):
 
     def export_to(self, path: Path, everything: bool) -> None:
         """Write the chosen runs, or all, as the name's ending says."""
-        entries = self.sheet.stored if everything else self.chosen
-        full = [e for entry in entries if (e := self._history.load(entry.run.id)) is not None]
+        entries = self.sheet.listed if everything else self.chosen
+        full = [e for entry in entries if (e := self._history.load(entry.id)) is not None]
         text = to_csv_text(full) if path.suffix.lower() == ".csv" else to_json_text(full)
         try:
             _write(path, text)
@@ -156,7 +156,7 @@ class HistoryPage(QWidget):
 
     def _show_chosen(self) -> None:
         chosen = self.chosen
-        ids = tuple(entry.run.id for entry in chosen)
+        ids = tuple(entry.id for entry in chosen)
         self._enable()
         if ids == self._shown:
             return
@@ -165,15 +165,19 @@ class HistoryPage(QWidget):
         units = self._document.units
         if len(chosen) == 2:
             # The earlier one is the first, whatever the order of the list.
-            first, second = sorted(chosen, key=lambda entry: entry.run.started)
+            both = [self._history.load(e.id) for e in sorted(chosen, key=lambda e: e.started)]
+            first, second = both
+            if first is None or second is None:
+                return
             self.stack.detail.keep_notes()
             self.stack.comparison.show_working(first, second)
             self.stack.setCurrentWidget(self.stack.comparison)
             self.comparer.start(_comparing(first, second))
         elif len(chosen) == 1:
-            full = self._history.load(ids[0])
-            self.stack.detail.show_stored(full or chosen[0], units)
-            self.stack.setCurrentWidget(self.stack.detail)
+            stored = self._history.load(ids[0])
+            if stored is not None:
+                self.stack.detail.show_stored(stored, units)
+                self.stack.setCurrentWidget(self.stack.detail)
         else:
             self.stack.detail.keep_notes()
             self.stack.hint.set_text(
@@ -216,7 +220,7 @@ class HistoryPage(QWidget):
     def _fill_export(self, menu: QMenu) -> None:
         for everything, words in ((False, "The chosen runs…"), (True, "All runs…")):
             action = menu.addAction(words)
-            action.setEnabled(bool(self.sheet.stored if everything else self.chosen))
+            action.setEnabled(bool(self.sheet.listed if everything else self.chosen))
             action.triggered.connect(lambda _=False, e=everything: self._ask_where(e))
 
     def _ask_where(self, everything: bool) -> None:
@@ -237,7 +241,8 @@ class HistoryPage(QWidget):
             self.import_from(Path(name))
 
     def _copy(self) -> None:
-        texts = [to_markdown(entry) for entry in self.chosen]
+        full = (self._history.load(entry.id) for entry in self.chosen)
+        texts = [to_markdown(stored) for stored in full if stored is not None]
         if texts:
             QGuiApplication.clipboard().setText("\n".join(texts))
             self.said.set_text("Copied as Markdown.")

@@ -293,6 +293,18 @@ def test_a_busy_computer_is_told_with_how_far_requests_differ() -> None:
     assert "unsteady" in said
 
 
+def test_b06_a_servers_own_figure_is_held_against_the_drivers() -> None:
+    """B06: the server says 22 GB; the driver has 17,905 MiB in use."""
+    target = replace(runs.TARGET, loaded_bytes=22 * 10**9, gpu_bytes=22 * 10**9)
+    telemetry = readings(*[gpu(memory_used=17_905 * 2**20)] * 9)
+    run = replace(at_share(0.7), target=target, telemetry=telemetry)
+    said = found(run, plan(total=16_320 * 2**20))["memory-figures"]
+    assert "counts 20.5 GiB; the driver has 17.5 GiB in use" in said.evidence
+    assert "The plan has 15.9 GiB in all." in said.evidence
+    close = replace(run, target=replace(target, loaded_bytes=None, gpu_bytes=18_000 * 2**20))
+    assert "memory-figures" not in found(close, plan())
+
+
 def test_a_small_model_on_a_fast_card_waits_for_launches() -> None:
     kept = plan(weights=5 * 10**8)
     telemetry = readings(*[gpu(use=0.5)] * 9)

@@ -70,6 +70,23 @@ def test_the_plan_of_that_moment_has_the_figures_at_every_depth_that_was_measure
     assert kept.settings["context"] == 16_384
 
 
+def test_a_line_of_the_list_is_worked_out_once(path: Path) -> None:
+    history = History(path)
+    keep(history, runs.run({4096: [40.0] * 6, 0: [50.0] * 6}))
+    (listed,) = history.lines()
+    assert listed.name == "Llama 3.1 8B Instruct Q4_K_M"
+    assert listed.line.decode == pytest.approx(50.0)
+    # 936 GB/s over what a token reads: 4.92 GB less the 0.30 GB of the embedding, a look-up.
+    assert listed.line.share == pytest.approx(50.0 / (936 / 4.62), rel=0.005)
+    assert (listed.line.depths, listed.line.deepest) == (2, 4096)
+    with history._writing() as db:  # it does not look at the requests again
+        db.execute("DELETE FROM cells")
+    assert history.lines() == (listed,)
+    history.rename(listed.id, "mine")
+    assert history.lines()[0].name == "mine"
+    history.close()
+
+
 def test_a_cell_is_safe_when_it_was_kept(path: Path) -> None:
     run = runs.run({0: [50.0] * 6}, status=RunStatus.RUNNING)
     history = History(path)

@@ -118,6 +118,7 @@ def test_markdown_says_what_was_measured_and_how_to_check_it() -> None:
     assert text.startswith("**warm, at night**\n\nllama-server b11434-abcdef0, ")
     assert "| 1 | 6 | 50.1 tok/s | 49.5 to 51.0 |" in text
     assert "| 4,096 | 6 | 40.0 tok/s | 40.0 to 40.0 |" in text
+    assert "- It reaches " in text
     assert "line one\nline two" in text
     assert "```\nllama-bench -m " in text
 
