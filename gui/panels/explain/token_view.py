@@ -54,7 +54,9 @@ class TokenView(QWidget):
         self.pieces.setReadOnly(True)
         self.pieces.setTabChangesFocus(True)
         self.pieces.setAccessibleName("The text, token by token")
-        self.pieces.setFont(Style.HEADLINE.font())
+        large = Style.BODY.font()
+        large.setPointSizeF(large.pointSizeF() * 1.25)
+        self.pieces.setFont(large)
         self.pieces.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse
             | Qt.TextInteractionFlag.TextSelectableByKeyboard
