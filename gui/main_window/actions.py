@@ -206,7 +206,8 @@ class _Switch(QObject):
     def set_value(self, value: StrEnum, word: str) -> None:
         """Tick a value; the button shows it as ``word``."""
         self._actions[value].setChecked(True)
-        self.button.setText(f"{self._title}: {word} ▾")
+        self.button.setText(f"{word} ▾")
+        self.button.setToolTip(self._title)
         self.button.setAccessibleName(f"{self._title}: {word}")
 
     def _open(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from gui.widgets.reading_order import reading_order
@@ -25,6 +26,9 @@ class PageBar(QTabBar):
         self.setShape(QTabBar.Shape.RoundedSouth)
         self.setDrawBase(False)
         self.setExpanding(False)
+        # In a narrow window names end in dots: all pages stay in sight.
+        self.setUsesScrollButtons(False)
+        self.setElideMode(Qt.TextElideMode.ElideRight)
         self.setAccessibleName("Pages")
         self.addTab("Plan")
         self.currentChanged.connect(self._show)
@@ -38,7 +42,7 @@ class PageBar(QTabBar):
         self._makers.append(make)
         self._pages.append(place)
         self._views.addWidget(place)
-        self.addTab(name)
+        self.setTabToolTip(self.addTab(name), name)
 
     def page(self, number: int) -> QWidget:
         """A page by its place, made now if it is not there yet."""

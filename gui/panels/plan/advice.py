@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QGridLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from core.machine.machine import Machine
 from core.plan.advice import Advice, Aim, find_advice, gain, ranked, starts
@@ -13,12 +13,14 @@ from core.plan.choice import Choice
 from core.plan.plan import Plan, Verdict
 from core.units import UnitSystem
 from gui.document import Document
+from gui.widgets.elided_text import ElidedText
 from gui.widgets.rows import fit_rows
 from gui.widgets.text import Style, Text
+from gui.widgets.wrap import Wrap
 
 # So long after the last change the search runs, so that a slider is never held up by it.
 _AFTER_MS = 120
-_SHOWN = 4
+_SHOWN = 3
 _LEADS = {
     Aim.FIT: "It would fit with",
     Aim.ROOM: "It is tight; more room with",
@@ -32,7 +34,7 @@ _NONE = {
 
 
 class AdviceList(QWidget):
-    """A line for every piece of advice, at most four at first, each with a button that takes it.
+    """A line for every piece of advice, at most three at first, each with a button that takes it.
 
     It comes by itself where the plan does not fit or is tight; for speed one has to ``ask``, with
     a button that stands where the panel puts it.
@@ -66,9 +68,11 @@ class AdviceList(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(self.fontMetrics().height() // 4)
-        column.addWidget(self.lead)
+        head = QHBoxLayout()
+        head.addWidget(self.lead, 1)
+        head.addWidget(self.more)
+        column.addLayout(head)
         column.addLayout(self._lines)
-        column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
         self.ask.toggled.connect(self._restart)
         self.more.toggled.connect(self._show_rows)
         document.units_changed.connect(self._show_rows)
@@ -162,15 +166,14 @@ class _Row(QWidget):
         self._advice: Advice | None = None
         self.use = QPushButton("Use")
         self.use.setAutoDefault(False)
-        self.text = Text("", Style.BODY, wrap=True)
-        self.cost = Text("", Style.MUTED, wrap=True)
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setVerticalSpacing(0)
-        grid.setColumnStretch(1, 1)
-        grid.addWidget(self.use, 0, 0, 2, 1, Qt.AlignmentFlag.AlignTop)
-        grid.addWidget(self.text, 0, 1)
-        grid.addWidget(self.cost, 1, 1)
+        self.text = ElidedText()
+        self.cost = ElidedText("", Style.MUTED)
+        words = Wrap()
+        words.set_cells([self.text, self.cost])
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.use)
+        row.addWidget(words, 1)
         self.use.clicked.connect(lambda: self._advice is not None and take(self._advice))
 
     def show_advice(self, advice: Advice, plan: Plan, aim: Aim, units: UnitSystem) -> None:
@@ -178,7 +181,7 @@ class _Row(QWidget):
         self._advice = advice
         words = f"{advice.words}: {gain(advice, plan, aim, units)}"
         self.text.set_text(words[:1].upper() + words[1:])
-        self.cost.set_text(f"Costs: {advice.cost}" if advice.cost else "")
+        self.cost.set_text(f"costs: {advice.cost}" if advice.cost else "")
         self.cost.setVisible(bool(advice.cost))
         self.use.setEnabled(True)
         self.use.setAccessibleName(f"Use {words}")
