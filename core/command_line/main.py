@@ -87,7 +87,8 @@ def _report(argv: list[str]) -> int:
     parser = _Parser(
         "report",
         usage=f"{PROGRAM} report FILE [options]",
-        description="What a model costs in memory, and how fast it could write at most.",
+        description="What a model costs in memory, and how fast it could write at most. A link may "
+        "stand for the file (https://..., or hf:org/model:Q4_K_M): its header alone is read.",
     )
     _add_plan_options(parser)
     return _answer(parser, argv, report, report_many)
@@ -142,7 +143,7 @@ def _add_plan_options(parser: _Parser) -> None:
     from core.plan.choice import CACHE_TYPES, Engine
 
     add = parser.add_argument
-    add("file", nargs="?", metavar="FILE", help="a GGUF file; any shard stands for all")
+    add("file", nargs="?", metavar="FILE", help="a GGUF file; any shard stands for all; or a link")
     add("--context", metavar="N", help="tokens reserved (16384, or the trained context if smaller)")
     add("--depth", metavar="N", help="tokens in the cache for the speed figures (the context)")
     add("--cache-k", metavar="TYPE", help=f"{' '.join(CACHE_TYPES)} (f16); vllm: fp8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -10,14 +9,13 @@ from pathlib import Path
 from core.gguf.cursor import Progress
 from core.gguf.header import Header, ModelFile, Tensor
 from core.gguf.kinds import describe, kind_of
+from core.gguf.names import ShardName, shard_name
 from core.gguf.ollama import blob_note
 from core.gguf.reader import read_header
 from core.gguf.source import Cancelled, CancelledCheck, Place
 from core.gguf.text import display
 from core.problems import Problem, Severity
 
-# llama.cpp names shards so (llama_split_path), counting from 1; split.no inside counts from 0.
-_NAME = re.compile(r"(?P<stem>.*)-(?P<number>\d{5})-of-(?P<count>\d{5})(?P<end>\.gguf)", re.I)
 MAX_SHARDS = 10_000
 _MOST_REMARKS = 8  # about single shards
 
@@ -35,17 +33,17 @@ def open_file(
     """
     opened = read_header(path, cancelled, progress)
     count = _integer(opened, "split.count") or 1
-    name = _NAME.fullmatch(opened.path.name)
+    name = shard_name(opened.path.name)
     if count <= 1:
         return _family([opened], (), _name_notes(opened, name, count))
-    own = int(name["number"]) if name and int(name["count"]) == count else 0
+    own = name.number if name and name.count == count else 0
     if name is None or not 1 <= own <= count <= MAX_SHARDS:
         return _family([opened], _unnamed(opened, count), [_unnameable(opened, count)])
     headers: list[Header] = []
     missing: list[str] = []
     problems: list[Problem] = []
     for number in range(1, count + 1):
-        file_name = f"{name['stem']}-{number:05}-of-{count:05}{name['end']}"
+        file_name = name.other(number)
         if cancelled is not None and cancelled():
             raise Cancelled
         if number == own:
@@ -60,7 +58,7 @@ def open_file(
             headers.append(header)
     # A server that is out of reach is so for every shard.
     problems = [*dict.fromkeys(problems), *_missing(missing, count, opened)]
-    problems += _disagreements(headers, count, name["stem"])
+    problems += _disagreements(headers, count, name.stem)
     return _family(headers, tuple(missing), problems)
 
 
@@ -124,17 +122,17 @@ def _unnameable(opened: Header, count: int) -> Problem:
     )
 
 
-def _name_notes(header: Header, name: re.Match[str] | None, count: int) -> list[Problem]:
+def _name_notes(header: Header, name: ShardName | None, count: int) -> list[Problem]:
     """A name that promises shards which the file knows nothing of."""
     if name is None or header.version is None:
         return []
-    if count == 1 and int(name["number"]) == int(name["count"]) == 1:
+    if count == 1 and name.number == name.count == 1:
         return []
     return [
         Problem(
             "shard-name",
-            f"{display(header.path.name)} is named like shard {int(name['number']):,} of "
-            f"{int(name['count']):,}, but the file says nothing of shards; it is read as a whole.",
+            f"{display(header.path.name)} is named like shard {name.number:,} of "
+            f"{name.count:,}, but the file says nothing of shards; it is read as a whole.",
             Severity.NOTE,
         )
     ]
@@ -145,8 +143,8 @@ def _disagreements(headers: list[Header], count: int, stem: str) -> list[Problem
     problems: list[Problem] = []
     others = 0
     for header in headers:
-        name = _NAME.fullmatch(header.path.name)
-        number = int(name["number"]) - 1 if name else None
+        name = shard_name(header.path.name)
+        number = name.number - 1 if name else None
         inside = (_integer(header, "split.no"), _integer(header, "split.count"))
         if inside != (number, count) and len(problems) == _MOST_REMARKS:
             others += 1
