@@ -413,6 +413,17 @@ def test_nothing_is_cut(
     assert cut(page) == []
 
 
+def test_in_one_column_the_progress_and_the_picture_come_into_sight(
+    qtbot: QtBot, page: MeasurePage, scenario: Callable[[str], None]
+) -> None:
+    page.resize(800, 500)
+    scenario("waits")
+    measure(qtbot, page)
+    qtbot.waitUntil(lambda: page.area.verticalScrollBar().value() > 0)
+    assert not page.progress.bar.visibleRegion().isEmpty()
+    page.end()
+
+
 def test_everything_has_a_name_and_is_reached_by_the_keyboard(
     qtbot: QtBot, page: MeasurePage
 ) -> None:

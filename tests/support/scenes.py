@@ -20,11 +20,13 @@ from core.machine.machine import Machine
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.panels.compare import ComparePage
+from gui.panels.measure import servers
 from gui.panels.session import SessionPage
 from gui.theme import Theme
 from gui.widgets.file_card import FileCard
-from gui.workers import computer
+from gui.workers import computer, engine
 from gui.workers.runner import Runner
+from tests.support import measured_scenes
 
 WIDE = (1280, 800)
 NARROW = (800, 600)
@@ -101,6 +103,8 @@ SCENES = (
     Scene("compare-models", "Qwen3.6-35B-A3B", then=_compare("models")),
     Scene("compare-grid", "Qwen3.6-35B-A3B", then=_compare("grid")),
     Scene("session", "Qwen3.6-35B-A3B", then=_session),
+    Scene("measure", "Qwen3-4B", then=measured_scenes.measure),
+    Scene("history", "Qwen3-4B", then=measured_scenes.history),
     Scene("not-a-model", content=b"<!DOCTYPE html><title>Sign in</title>"),
 )
 
@@ -122,7 +126,12 @@ def window_of(
     ``folder`` takes the settings, so that nothing of the user's is read or written.
     """
     mode = theme.mode
-    with patch.object(computer, "detecting", lambda handle: machine()):
+    found = measured_scenes.SERVERS
+    with (
+        patch.object(computer, "detecting", lambda handle: machine()),
+        patch.object(servers, "looking_for_servers", lambda keys: lambda handle: found),
+        patch.object(engine, "programs", lambda folder="": {}),
+    ):
         window = MainWindow(Document(), theme, folder / "settings.json")
         try:
             window.choose_theme(mode)

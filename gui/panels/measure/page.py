@@ -139,11 +139,17 @@ class MeasurePage(QWidget):
         self.progress.show_running("")
         self._enable(False)
         self.view.show_run(run, self._plan, self._document.units)
+        QTimer.singleShot(0, self, self._bring_up)
         model = self._document.model
         if model is not None:
             self.words.start(reading_words(model.file.header))
         else:
             self._with_words(())
+
+    def _bring_up(self) -> None:
+        """In one column the picture lies below the controls: show it, and how far it is."""
+        if self._columns.direction() is QBoxLayout.Direction.TopToBottom:
+            self.area.verticalScrollBar().setValue(self.progress.y())
 
     def _with_words(self, words: tuple[str, ...]) -> None:
         if self._job is not None:
