@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import platform
 import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from uuid import uuid4
 
@@ -40,13 +38,13 @@ from core.measure.keys import Keys, from_environment
 from core.measure.planned import plan_for
 from core.measure.run import Run, RunPlan, RunStatus, ServerKind, Target
 from core.measure.session import Session
+from core.measure.versions import versions
 from core.measure.vocabulary import words_of
 from core.measure.wire.connect import is_this_computer
 from core.measure.wire.http import address_of
+from core.measure.work import default_depths
 from core.model.model import Model
 from core.problems import Problem, Severity, as_values
-
-_DEEPEST = 32_768  # that is measured where nobody names depths
 
 
 class _NoServerError(Exception):
@@ -74,7 +72,9 @@ def measure(options: Options) -> int:
         utc_now(),
         target,
         RunPlan(
-            options.depths if options.depths is not None else default_depths(target, options),
+            options.depths
+            if options.depths is not None
+            else default_depths(target.context, options.tokens),
             options.runs,
             options.tokens,
             options.warm_ups,
@@ -82,7 +82,7 @@ def measure(options: Options) -> int:
             options.concurrency,
         ),
         problems=notes,
-        versions=_versions(),
+        versions=versions(),
         machine=known.machine,
     )
     words = words_of(model.file.header) if model is not None else ()
@@ -110,14 +110,6 @@ def show_servers(as_values_: bool) -> int:
     if not found:
         complain("weighbridge measure: no model server runs on this computer")
     return 0 if found else 1
-
-
-def default_depths(target: Target, options: Options) -> tuple[int, ...]:
-    """From nothing to what the server takes, or to a depth that ends within minutes."""
-    room = (target.context or 4096) - options.tokens - 64
-    deepest = max(0, min(_DEEPEST, room))
-    depths = {0, *(deepest * part // 8 // 256 * 256 for part in (1, 2, 4, 8))}
-    return tuple(sorted(depths))
 
 
 def _target(options: Options) -> tuple[Target, str]:
@@ -331,16 +323,4 @@ def _server(found: Found) -> dict[str, Any]:
             }
             for t in found.targets
         ],
-    }
-
-
-def _versions() -> dict[str, str]:
-    try:
-        own = version("weighbridge")
-    except PackageNotFoundError:
-        own = ""
-    return {
-        "weighbridge": own,
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.release()}",
     }

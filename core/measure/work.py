@@ -11,6 +11,9 @@ from core.measure.run import RunPlan, SampleKind
 COLD_TOKENS = 4  # written after a cold prefill: the first may be half a character without text
 PROBE_PROMPT = 256
 PROBE_TOKENS = 16
+DEEPEST = 32_768  # that is measured where nobody names depths
+LEAST_CONTEXT = 4096  # of a server that does not tell
+ROOM = 64  # tokens that stay free at the end of a context
 OVERHEAD_SECONDS = 0.05  # to connect, to wait for an idle server and to open a request
 
 
@@ -47,6 +50,13 @@ class Rates:
             if depth <= right:
                 return 1 / (a + (b - a) * (depth - left) / max(1, right - left))
         return 1 / known[-1][1]
+
+
+def default_depths(context: int | None, tokens: int) -> tuple[int, ...]:
+    """From nothing to what fits into the context of a request, or to a depth that ends within
+    minutes; where the context is not known, to what every server takes."""
+    deepest = max(0, min(DEEPEST, (context or LEAST_CONTEXT) - tokens - ROOM))
+    return tuple(sorted({0, *(deepest * part // 8 // 256 * 256 for part in (1, 2, 4, 8))}))
 
 
 def cells_of(plan: RunPlan) -> Iterator[tuple[int, int]]:

@@ -8,22 +8,15 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSpinBox, QVBoxLayout, QWidget
 
 from core.measure.run import RunPlan
+from core.measure.work import ROOM, default_depths
 from core.units import format_tokens
 from gui.widgets.live_text import LiveText
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.text import Style, Text
 
-DEEPEST = 32_768  # that is measured where nobody names depths
-_ROOM = 64  # tokens that stay free at the end of a context
 _MOST_DEPTHS = 32
 _MOST_AT_ONCE = 64
 _AGAIN = 3  # runs of the least depth after the deepest, to see what a long prompt leaves behind
-
-
-def default_depths(context: int | None, tokens: int) -> tuple[int, ...]:
-    """From nothing to what fits into the context, or to a depth that ends within minutes."""
-    deepest = max(0, min(DEEPEST, (context or 4096) - tokens - _ROOM))
-    return tuple(sorted({0, *(deepest * part // 8 // 256 * 256 for part in (1, 2, 4, 8))}))
 
 
 class ChoiceSection(QWidget):
@@ -92,7 +85,7 @@ class ChoiceSection(QWidget):
         if not depths:
             depths = list(default_depths(self._context, tokens))
         if self._context is not None and max(depths) + tokens + 1 > self._context:
-            most = max(0, self._context - tokens - _ROOM)
+            most = max(0, self._context - tokens - ROOM)
             return (
                 f"A depth of {format_tokens(max(depths))} and {tokens} tokens do not fit into a "
                 f"context of {format_tokens(self._context)}; {format_tokens(most)} would."

@@ -19,6 +19,7 @@ from core.measure.keys import Keys
 from core.measure.planned import choice_for
 from core.measure.run import Run, RunPlan, RunStatus, SampleKind, Target
 from core.measure.session import resumed
+from core.measure.versions import versions
 from core.measure.wire.connect import is_this_computer
 from core.measure.wire.http import address_of
 from core.measure.work import Rates, expected_seconds, steps
@@ -32,7 +33,6 @@ from gui.panels.measure.own_server import OwnServerSection
 from gui.panels.measure.progress import ProgressSection
 from gui.panels.measure.run_view import RunView
 from gui.panels.measure.servers import ServerSection
-from gui.panels.measure.versions import versions
 from gui.panels.problem_area import ProblemArea
 from gui.widgets.wrap import Wrap
 from gui.workers.measure import MeasureWorker, reading_words

@@ -16,10 +16,10 @@ import pytest
 
 from core import command_line
 from core.command_line import measuring
-from core.command_line.measure_options import Options
 from core.measure.discovery import Found, State
 from core.measure.keys import VARIABLE
 from core.measure.run import ServerKind, Target
+from core.measure.work import default_depths
 from tests.support.played_servers import Played, playing
 from tests.support.replay import Act, Asked, Pause, Replay, always, answer
 
@@ -290,8 +290,7 @@ def test_a_stop_prints_what_was_finished_and_is_status_130(number: signal.Signal
 def test_depths_that_nobody_names_go_by_the_context(
     context: int | None, tokens: int, depths: tuple[int, ...]
 ) -> None:
-    target = Target(ServerKind.LLAMA_SERVER, "u", context=context)
-    assert measuring.default_depths(target, Options(tokens=tokens)) == depths
+    assert default_depths(context, tokens) == depths
 
 
 def test_servers_can_be_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
