@@ -24,15 +24,18 @@ class Figures:
 
     ``whole`` is the speed with all the context that the model was trained for, from an empty cache
     to a full one. ``room`` is what is free, or lacking where it is negative, on the device that
-    decides. ``largest`` is the largest context (tokens) that fits. ``at_empty`` and ``at_full`` are
-    the ceilings at both ends of ``whole``, tok/s. ``prompt`` is the time to the first token of a
-    prompt that was chosen, s.
+    decides. ``largest`` is the largest context (tokens) that fits with room to spare, or tightly
+    where none does (``only_tight``); ``most`` the largest that fits at all. Both are 0 where none
+    does, None where nobody knows. ``at_empty`` and ``at_full`` are the ceilings at both ends of
+    ``whole``, tok/s. ``prompt`` is the time to the first token of a prompt that was chosen, s.
     """
 
     plan: Plan
     whole: SpeedPlan
     room: Number[int]
     largest: Number[int]
+    most: int | None
+    only_tight: bool
     at_empty: Number[float]
     at_full: Number[float]
     prompt: Number[float]
@@ -49,36 +52,44 @@ def figures(model: Model, machine: Machine, choice: Choice, prompt: int = PROMPT
     context = max(model.shape.context_length or 0, plan.settings.requested_context)
     whole = resolve(model, machine, replace(choice, context=context, depth=None))
     empty = resolve(model, machine, replace(choice, context=context, depth=0))
+    answer = _search(model, machine, choice)
+    most = None if answer is None else answer.most
+    if answer and not most and not answer.refused and _is_too_small(model, machine, choice):
+        most = 0
     return Figures(
         plan=plan,
         whole=whole.speed,
         room=room(plan.memory.devices),
-        largest=_largest(model, machine, choice),
+        largest=_largest(choice, answer, most),
+        most=most,
+        only_tight=bool(most) and answer is not None and not answer.comfortable,
         at_empty=empty.speed.ceiling,
         at_full=whole.speed.ceiling,
         prompt=_first_token(plan, prompt),
     )
 
 
-def _largest(model: Model, machine: Machine, choice: Choice) -> Number[int]:
-    """The largest context that is at least tight with the chosen cache types."""
+def _search(model: Model, machine: Machine, choice: Choice) -> LargestContext | None:
+    """How far the context can go with the chosen cache types; None where no context decides."""
     found = largest_contexts(model, machine, choice, ((choice.cache_k, choice.cache_v),))
-    if not found:
+    return found[0] if found else None
+
+
+def _largest(choice: Choice, answer: LargestContext | None, most: int | None) -> Number[int]:
+    """The largest context as the plan offers it."""
+    if answer is None:
         note = "No context decides: this model keeps no cache, or what it keeps is not known."
         return Number(None, Unit.TOKENS, _SEARCH, note=note)
-    (answer,) = found
-    most = answer.most
-    if most is None and not answer.refused and _is_too_small(model, machine, choice):
-        most = 0
     return Number(
-        most,
+        answer.offered or most,
         Unit.TOKENS,
         _SEARCH,
         "the largest context whose budget fits, with these cache types",
         (
             Input("K type", choice.cache_k),
             Input("V type", choice.cache_v),
-            Input("comfortable up to", answer.comfortable or "nothing", Unit.TOKENS),
+            Input("with room to spare up to", answer.comfortable or "nothing", Unit.TOKENS),
+            Input("tightly up to", answer.most or "nothing", Unit.TOKENS),
         ),
         _largest_note(answer, most),
     )
@@ -97,6 +108,10 @@ def _largest_note(answer: LargestContext, most: int | None) -> str:
         return "Not even the smallest context fits."
     if most is None:
         return "Of no context it is known that it fits."
+    if not answer.comfortable:
+        return "It fits, but tightly."
+    if answer.comfortable != most:
+        return f"From there up to {most:,} tokens it fits, but tightly."
     return "All that the model was trained for." if answer.whole else ""
 
 

@@ -113,7 +113,7 @@ def cell(model: Model, machine: Machine, choice: Choice, recipe: Recipe, context
     """One cell of the grid."""
     trial = replace(choice, context=context, depth=None, requantize=recipe.ftype)
     made = budget(model, machine, trial)
-    found = speed(model, made.weights, made.table, made.placement, made.settings, points=1)
+    found = speed(model, made.weights, made.table, made.placement, made.settings, 1, machine.runs)
     errors = [p.message for p in made.problems if p.severity is Severity.ERROR]
     return Cell(
         recipe=recipe,

@@ -6,12 +6,12 @@ those that agree in that share one, and only the speed is worked out for each.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.machine import catalogue
 from core.machine.catalogue import Row, RowKind
-from core.machine.machine import Device, Machine
+from core.machine.machine import Device, Machine, with_margin
 from core.model.model import Model
 from core.plan import room
 from core.plan.budget import Budget, budget
@@ -60,12 +60,20 @@ class Wanted:
         )
 
 
-def sweep(model: Model, choice: Choice, rows: Sequence[Row] | None = None) -> tuple[Point, ...]:
-    """Every row of the catalogue (or these), in its order."""
+def sweep(
+    model: Model,
+    choice: Choice,
+    rows: Sequence[Row] | None = None,
+    margins: Mapping[str, int] | None = None,
+) -> tuple[Point, ...]:
+    """Every row of the catalogue (or these), in its order. ``margins`` are the bytes that shall
+    stay free on a machine, by its id."""
     made: dict[Hashable, Budget] = {}
     points = []
     for row in catalogue.all() if rows is None else rows:
         machine = catalogue.machine(row.id)
+        if margins and row.id in margins:
+            machine = with_margin(machine, margins[row.id])
         key = tuple(_share(device) for device in machine.devices)
         shared = made.get(key)
         if shared is None:
@@ -84,6 +92,7 @@ def _share(device: Device) -> Hashable:
         device.memory.note,
         device.used.value,
         overhead(device, device.backend).value,
+        device.margin,
     )
 
 

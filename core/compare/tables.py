@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import inf
 from typing import TypeVar
 
 from core.compare.columns import UNKNOWN, Column
@@ -14,7 +15,7 @@ from core.gguf import display
 from core.machine.machine import Device, Machine
 from core.plan.plan import Verdict
 from core.provenance import N, Number, Rank, Source, Unit, format_value
-from core.units import UnitSystem, format_bandwidth, format_bytes, format_rate
+from core.units import UnitSystem, format_bandwidth, format_bytes, format_rate, format_tokens
 
 R = TypeVar("R")
 RATE = "tok/s"
@@ -177,9 +178,14 @@ def _fit(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
             "largest_context",
             "Largest context",
             lambda r: of(r).largest,
-            words=lambda r, units: _tokens(of(r).largest),
+            words=lambda r, units: _contexts(of(r)),
+            order=lambda r: _context_order(of(r)),
             help="The largest that fits with the chosen cache types, in tokens",
             short="Max context",
+            exported=(
+                ("largest_context", lambda r: of(r).largest.value),
+                ("largest_context_tight", lambda r: of(r).most),
+            ),
         ),
     )
 
@@ -320,10 +326,20 @@ def _wish(figures: Figures, text: str) -> str:
     return text if figures.fits or text == UNKNOWN else f"({text})"
 
 
-def _tokens(number: Number[int]) -> str:
-    if number.value == 0:
+def _contexts(figures: Figures) -> str:
+    largest = figures.largest.value
+    if largest == 0:
         return "none"
-    return UNKNOWN if number.value is None else f"{number.value:,}"
+    tight = ", tight" if figures.only_tight else ""
+    return UNKNOWN if largest is None else f"{format_tokens(largest)}{tight}"
+
+
+def _context_order(figures: Figures) -> float:
+    """One that leaves room before any that does not, whatever its size; unknown last."""
+    largest = figures.largest.value
+    if largest is None:
+        return -inf
+    return 1 - 1 / (largest + 1) if figures.only_tight else largest
 
 
 def _bytes(number: Number[int], units: UnitSystem) -> str:

@@ -15,6 +15,7 @@ from core.plan.engines import RULES
 from core.plan.plan import MemoryPlan, Settings, Verdict
 from core.plan.verdict import margin
 from core.problems import Problem, Severity
+from core.units import format_tokens
 
 # The cache types that are worth comparing: none, one and two halvings.
 PAIRS = (("f16", "f16"), ("q8_0", "q8_0"), ("q4_0", "q4_0"))
@@ -53,6 +54,18 @@ class LargestContext:
     most: int | None
     whole: bool = False
     refused: str = ""
+
+    @property
+    def offered(self) -> int | None:
+        """The one figure that stands for both: the largest that fits with room to spare, or that
+        fits tightly where none does."""
+        return self.comfortable or self.most
+
+    @property
+    def words(self) -> str:
+        """The same in words: "145,920", "50,176, tight", "none"."""
+        tight = "" if self.comfortable else ", tight"
+        return f"{format_tokens(self.offered)}{tight}" if self.offered else "none"
 
     @property
     def types(self) -> str:

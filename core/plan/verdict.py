@@ -90,7 +90,16 @@ def reason(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
         return f"the memory of {device.device.name} is not known"
     if verdict is Verdict.TIGHT:
         return "; ".join(f"only {_free(device, system)}" for device in plans)
-    return _free(min(plans, key=lambda device: device.free.value or 0), system)
+    return _free(decides(plan.memory.devices), system)
+
+
+def decides(devices: Sequence[DevicePlan]) -> DevicePlan:
+    """The device that the verdict is about: of those that it rests on, the one that lacks most, or
+    that has least free."""
+    verdict, plans = _deciding(devices)
+    if verdict is Verdict.DOES_NOT_FIT:
+        return max(plans, key=_over)
+    return plans[0] if verdict is Verdict.UNKNOWN else min(plans, key=_left)
 
 
 def room(devices: Sequence[DevicePlan]) -> Number[int]:
@@ -106,7 +115,7 @@ def room(devices: Sequence[DevicePlan]) -> Number[int]:
     if verdict is Verdict.UNKNOWN:
         note = plans[0].total.note or plans[0].device.memory.note
         return Number(None, Unit.BYTES, _BUDGET, note=note or "A part of the model is missing.")
-    return min(plans, key=lambda plan: plan.free.value or 0).free
+    return decides(devices).free
 
 
 def _deciding(devices: Sequence[DevicePlan]) -> tuple[Verdict, list[DevicePlan]]:
@@ -118,7 +127,11 @@ def _deciding(devices: Sequence[DevicePlan]) -> tuple[Verdict, list[DevicePlan]]
         found = [plan for plan in judged if plan.verdict is verdict]
         if found:
             return verdict, found
-    return Verdict.FITS, working
+    return Verdict.FITS, working or [host]
+
+
+def _left(plan: DevicePlan) -> int:
+    return plan.free.value or 0
 
 
 def _free(plan: DevicePlan, system: UnitSystem) -> str:

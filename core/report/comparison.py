@@ -79,6 +79,7 @@ def _machine(row: MachineRow) -> Values:
         **{name: values[name] for name in _OF_MACHINE},
         "room_bytes": None if empty else row.figures.room.value,
         "largest_context": None if empty else row.figures.largest.value,
+        "largest_context_tight": None if empty else row.figures.most,
         "ceilings_tok_s": None if empty else _ceilings(row, plan.speed),
         "first_token_s": None if empty else row.figures.prompt.value,
         "watts": row.watts.value,

@@ -308,7 +308,7 @@ def test_each_machine_has_a_curve_and_memory_ends_where_it_does(page: ComparePag
     here, card = page.machines.curves.lines
     assert (here.name, card.name) == ("This computer", "GeForce RTX 3090")
     assert card.points[0][0] == 0 and card.points[-1][0] == 262_144
-    assert card.until == page.machines.rows[1].figures.largest.value
+    assert card.until == page.machines.rows[1].figures.most
     assert card.ends_early and not here.ends_early
     assert "its memory is enough up to" in page.machines.curves.accessibleDescription()
 

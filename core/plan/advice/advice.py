@@ -9,6 +9,7 @@ from typing import Any
 
 from core.machine.machine import Machine
 from core.plan.plan import Plan, Verdict
+from core.plan.verdict import room
 from core.problems import Severity
 from core.provenance import format_value
 from core.units import UnitSystem, format_bytes
@@ -79,7 +80,6 @@ def _change(old: float, new: float) -> str:
 
 
 def _room(plan: Plan, system: UnitSystem) -> str:
-    """ "3.50 GiB free", of the device that has least among those with layers."""
-    working = [device for device in plan.memory.devices if device.works]
-    free = [device.free.value for device in working if device.free.value is not None]
-    return f"{format_bytes(min(free), system)} free" if free else ""
+    """ "3.50 GiB free", of the device that decides."""
+    free = room(plan.memory.devices).value
+    return "" if free is None else f"{format_bytes(free, system)} free"

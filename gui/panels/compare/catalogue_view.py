@@ -74,12 +74,14 @@ class CatalogueView(QWidget):
 
     def _follow(self) -> None:
         model, choice = self._document.model, self._document.choice
-        if not self.isVisible() or model is None or self._asked == (model, choice):
+        margins = self._document.margins
+        asked = (model, choice, margins)
+        if not self.isVisible() or model is None or self._asked == asked:
             return
-        self._asked = (model, choice)
+        self._asked = asked
         rows = catalogue.all()
         parts = [rows[n : n + _AT_ONCE] for n in range(0, len(rows), _AT_ONCE)]
-        self._work = (sweep(model, choice, part) for part in parts)
+        self._work = (sweep(model, choice, part, margins) for part in parts)
         self._coming = []
         self._timer.start(_AFTER_MS)
 

@@ -14,7 +14,7 @@ def curve_of(name: str, figures: Figures, *, expected: bool) -> Line:
         for point in figures.whole.curve
         if (rate := _rate(point, expected)) is not None
     )
-    return Line(name, points, figures.largest.value)
+    return Line(name, points, figures.most)
 
 
 def _rate(point: DepthPoint, expected: bool) -> float | None:

@@ -109,8 +109,8 @@ class LargestRow(Wrap):
         self.setVisible(bool(shown))
 
     def _button(self, each: LargestContext) -> QPushButton:
-        tokens = each.comfortable or each.most or 0
-        button = QPushButton(f"{each.types} {format_tokens(tokens)}", self)
+        tokens = each.offered or 0
+        button = QPushButton(f"{each.types} {each.words}", self)
         button.hide()  # or it comes up with the row, chosen or not
         button.setAccessibleName(f"Use a context of {format_tokens(tokens)} with {each.types}")
         button.setToolTip(_why(each))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.plan.plan import DevicePlan, PartKind, Plan, Verdict
+from core.plan.verdict import decides
 from core.plan.verdict import reason as why
 from core.provenance import explain
 from core.units import UnitSystem, format_bytes
@@ -39,18 +40,7 @@ def told_apart(plan: Plan) -> tuple[DevicePlan, ...]:
     )
 
 
-def deciding(plan: Plan, devices: Sequence[DevicePlan]) -> DevicePlan:
-    """The device that the verdict is about: the fullest of those that have it."""
-
-    def fullness(device: DevicePlan) -> float:
-        capacity, total = device.device.memory.value, device.total.value
-        return total / capacity if capacity and total is not None else 0.0
-
-    same = [d for d in devices if d.verdict is plan.verdict]
-    return max(same or devices, key=fullness)
-
-
-def drawn(devices: Sequence[DevicePlan], decides: DevicePlan) -> list[DevicePlan]:
+def drawn(devices: Sequence[DevicePlan], first: DevicePlan) -> list[DevicePlan]:
     """The devices that get a bar: the one that decides, those in trouble, and those that hold a
     share of the model worth a picture."""
 
@@ -62,7 +52,7 @@ def drawn(devices: Sequence[DevicePlan], decides: DevicePlan) -> list[DevicePlan
     return [
         device
         for device in devices
-        if device is decides
+        if device is first
         or device.verdict in (Verdict.TIGHT, Verdict.DOES_NOT_FIT)
         or held(device) > least
     ]
@@ -93,14 +83,16 @@ class MemorySection(QWidget):
     def show_plan(self, plan: Plan, units: UnitSystem) -> None:
         """Show this plan."""
         devices = told_apart(plan)
-        decides = deciding(plan, devices)
-        with_bar = drawn(devices, decides)
+        # The same device under its new name.
+        place = plan.memory.devices.index(decides(plan.memory.devices))
+        first = devices[place]
+        with_bar = drawn(devices, first)
         sizes = [DeviceSizes(device, units) for device in devices]
-        headline = next(size for size in sizes if size.plan is decides)
+        headline = next(size for size in sizes if size.plan is first)
         self.headline.show_device(headline)
         self.about.set_text(about(headline, named=len(devices) > 1))
         self.verdict.set_verdict(plan.verdict)
-        told = explanation_html(self.about.shown, explain(decides.free, units))
+        told = explanation_html(self.about.shown, explain(first.free, units))
         for widget in (self.about, self.verdict):
             widget.setToolTip(told)
         words = reason(plan, [size for size in sizes if size is not headline], units)
@@ -114,13 +106,13 @@ class MemorySection(QWidget):
             block.show_device(size, titled=titled, drawn=size.plan in with_bar)
 
 
-def about(decides: DeviceSizes, *, named: bool) -> str:
+def about(first: DeviceSizes, *, named: bool) -> str:
     """What the headline's figures leave open: which device, and what is left on it."""
-    plan = decides.plan
+    plan = first.plan
     words = [f"on {plan.device.name}"] if named else []
     if plan.verdict is not Verdict.UNKNOWN:
         only = "only " if plan.verdict is Verdict.TIGHT else ""
-        words.append(f"{only}{decides.rest()}")
+        words.append(f"{only}{first.rest()}")
     return ", ".join(words)
 
 
