@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,17 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from core.measure.codec import BadValueError, from_json, to_json
-from core.measure.history import schema
+from core.measure.history.file import alive, opened, this_process, unwritable
 from core.measure.history.line import Line, line_of, own_name
 from core.measure.history.snapshot import PlanSnapshot
 from core.measure.readings import Reading
 from core.measure.run import Cell, Run, RunStatus
-from core.problems import Problem, Severity
-
-# Another window that writes is done within milliseconds.
-_WAIT_SECONDS = 3.0
-# A file up to this size is checked from end to end when it is opened: some 50 ms.
-_CHECKED_BYTES = 64_000_000
+from core.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +77,8 @@ class History:
 
     def __init__(self, path: Path, *, mend: bool = True) -> None:
         self.path = path
-        self._mend = mend
-        self.problem: Problem | None = None
-        self._owner = _owner()
-        self._connection = self._open()
+        self._owner = this_process()
+        self._connection, self.problem = opened(path, mend=mend)
         self._end_orphans()
 
     def close(self) -> None:
@@ -276,51 +268,6 @@ class History:
 
     # The file.
 
-    def _open(self) -> sqlite3.Connection:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            return _connect(self.path)
-        except schema.NewerVersionError:
-            self.problem = Problem(
-                "history-newer",
-                "The history was written by a newer version of this program and is left as it is.",
-                Severity.WARNING,
-                "Runs of this window are not kept. Use the newer version.",
-                str(self.path),
-            )
-        except sqlite3.OperationalError as error:
-            self.problem = _unwritable(self.path, error)
-        except OSError as error:
-            self.problem = _unwritable(self.path, error)
-        except sqlite3.DatabaseError as error:
-            return self._begin_anew(error)
-        return _connect(None)
-
-    def _begin_anew(self, error: sqlite3.Error) -> sqlite3.Connection:
-        """Set the damaged file aside, with what belongs to it."""
-        if not self._mend:
-            self.problem = Problem("history-damaged", f"The history could not be read ({error}).")
-            return _connect(None)
-        stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-        kept = self.path.with_name(f"{self.path.stem}.damaged-{stamp}{self.path.suffix}")
-        try:
-            self.path.replace(kept)
-            for ending in ("-wal", "-shm"):
-                with suppress(FileNotFoundError):
-                    Path(f"{self.path}{ending}").replace(f"{kept}{ending}")
-            connection = _connect(self.path)
-        except (OSError, sqlite3.Error) as again:
-            self.problem = _unwritable(self.path, again)
-            return _connect(None)
-        self.problem = Problem(
-            "history-damaged",
-            f"The history could not be read ({error}); a new one was begun.",
-            Severity.WARNING,
-            f"The old file is kept as {kept.name}.",
-            str(self.path.parent),
-        )
-        return connection
-
     def _end_orphans(self) -> None:
         """Runs whose program died while it measured were stopped by that."""
         try:
@@ -328,7 +275,7 @@ class History:
                 owners = db.execute(
                     "SELECT id, owner FROM runs WHERE status = 'running'"
                 ).fetchall()
-            dead = [run_id for run_id, owner in owners if not _alive(owner)]
+            dead = [run_id for run_id, owner in owners if not alive(owner)]
             if dead:
                 with self._writing() as db:
                     for run_id in dead:
@@ -357,7 +304,7 @@ class History:
                     self._connection.execute("ROLLBACK")
                 raise
         except sqlite3.Error as error:
-            raise HistoryError(_unwritable(self.path, error)) from error
+            raise HistoryError(unwritable(self.path, error)) from error
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -371,26 +318,6 @@ class History:
                 where=str(self.path),
             )
             raise HistoryError(problem) from error
-
-
-def _connect(path: Path | None) -> sqlite3.Connection:
-    """Open a file (None: only in memory), checked and up to date."""
-    connection = sqlite3.connect(
-        path or ":memory:", timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
-    )
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        if path is not None and path.stat().st_size <= _CHECKED_BYTES:
-            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-            if verdict != "ok":
-                raise sqlite3.DatabaseError(verdict)
-        schema.prepare(connection)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def _put_cell(db: sqlite3.Connection, run_id: str, cell: Cell) -> None:
@@ -424,40 +351,9 @@ def _settled(status: RunStatus) -> RunStatus:
     return RunStatus.STOPPED if status is RunStatus.RUNNING else status
 
 
-def _unwritable(path: Path, error: Exception) -> Problem:
-    words = (error.strerror if isinstance(error, OSError) else "") or str(error)
-    return Problem(
-        "history-write",
-        f"The history could not be written: {words}.",
-        Severity.WARNING,
-        "Runs of this window are not kept. Check that the folder can be written to and that the "
-        "disk is not full.",
-        str(path),
-    )
-
-
 def _now() -> str:
     return _stamp(datetime.now(UTC))
 
 
 def _stamp(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _owner() -> str:
-    """This process, so that no later one of the same number is taken for it."""
-    import psutil
-
-    return f"{os.getpid()} {psutil.Process().create_time():.2f}"
-
-
-def _alive(owner: str) -> bool:
-    import psutil
-
-    pid, _, created = owner.partition(" ")
-    try:
-        return abs(psutil.Process(int(pid)).create_time() - float(created)) < 1.0
-    except (ValueError, psutil.NoSuchProcess):
-        return False
-    except psutil.Error:
-        return True

@@ -16,19 +16,18 @@ from core.measure.history import PlanSnapshot, Stored, snapshot
 from core.measure.history.transfer import to_markdown
 from core.measure.job import Job
 from core.measure.keys import Keys
-from core.measure.planned import choice_for
 from core.measure.run import Run, RunPlan, RunStatus, SampleKind, Target
 from core.measure.session import resumed
 from core.measure.versions import versions
 from core.measure.wire.connect import is_this_computer
 from core.measure.wire.http import address_of
 from core.measure.work import Rates, expected_seconds, steps
-from core.plan import resolve
 from core.plan.plan import Plan
 from core.problems import Problem, Severity
 from core.units import format_seconds
 from gui.document import Document
 from gui.panels.measure.choices import ChoiceSection
+from gui.panels.measure.held_against import held_against
 from gui.panels.measure.own_server import OwnServerSection
 from gui.panels.measure.progress import ProgressSection
 from gui.panels.measure.run_view import RunView
@@ -253,31 +252,11 @@ class MeasurePage(QWidget):
         return Rates(prefill=_prefill(self._document.plan), decode=tuple(decode))
 
     def _snapshot(self, target: Target | None, plan: RunPlan) -> PlanSnapshot | None:
-        """The plan of what the server really runs, on this computer; None where no model is open
-        or the server is elsewhere and the plan is for this one."""
-        model, asked = self._document.model, self._document.plan
-        if model is None or asked is None or target is None:
+        """The plan of what the server really runs; None where it cannot be known."""
+        if target is None:
             return None
-        machine = asked.machine
-        if is_this_computer(address_of(target.url).host) and self._document.this_computer:
-            machine = self._document.this_computer
-        choice = choice_for(target, model)
-        if not target.cache_k and not target.cache_v:
-            choice = replace(choice, cache_k=asked.choice.cache_k, cache_v=asked.choice.cache_v)
-        if target.gpu_layers is None and target.gpu_bytes is None:
-            choice = replace(
-                choice, gpu_layers=asked.choice.gpu_layers, cpu_moe=asked.choice.cpu_moe
-            )
-        choice = replace(
-            choice,
-            context=target.context or asked.choice.context,
-            backend=asked.choice.backend,
-            flash_attention=asked.choice.flash_attention,
-            swa_full=asked.choice.swa_full,
-        )
-        real = resolve(model, machine, choice)
-        ours = self.own.plan if target.url == self.own.server.url else asked
-        return snapshot(real, plan.depths, tokens=plan.tokens, asked=ours or asked)
+        started = self.own.plan if target.url == self.own.server.url else None
+        return held_against(self._document, target, plan, started)
 
     def _machine(self, target: Target) -> dict[str, object]:
         machine = self._document.this_computer

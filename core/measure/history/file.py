@@ -1,0 +1,115 @@
+"""The file that holds the history: opened, brought up to date, or set aside where it is damaged."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+
+from core.measure.history import schema
+from core.problems import Problem, Severity
+
+# Another window that writes is done within milliseconds.
+_WAIT_SECONDS = 3.0
+# A file up to this size is checked from end to end when it is opened: some 50 ms.
+_CHECKED_BYTES = 64_000_000
+
+
+def opened(path: Path, *, mend: bool) -> tuple[sqlite3.Connection, Problem | None]:
+    """A connection, and what is wrong with the file, if anything: what is written then goes to
+    memory, or to a new file where ``mend`` lets the damaged one be set aside. Never raises."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _connect(path), None
+    except schema.NewerVersionError:
+        problem = Problem(
+            "history-newer",
+            "The history was written by a newer version of this program and is left as it is.",
+            Severity.WARNING,
+            "Runs of this window are not kept. Use the newer version.",
+            str(path),
+        )
+    except (sqlite3.OperationalError, OSError) as error:
+        problem = unwritable(path, error)
+    except sqlite3.DatabaseError as error:
+        if mend:
+            return _begun_anew(path, error)
+        problem = Problem("history-damaged", f"The history could not be read ({error}).")
+    return _connect(None), problem
+
+
+def _begun_anew(path: Path, error: sqlite3.Error) -> tuple[sqlite3.Connection, Problem]:
+    """Set the damaged file aside, with what belongs to it."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    kept = path.with_name(f"{path.stem}.damaged-{stamp}{path.suffix}")
+    try:
+        path.replace(kept)
+        for ending in ("-wal", "-shm"):
+            with suppress(FileNotFoundError):
+                Path(f"{path}{ending}").replace(f"{kept}{ending}")
+        connection = _connect(path)
+    except (OSError, sqlite3.Error) as again:
+        return _connect(None), unwritable(path, again)
+    problem = Problem(
+        "history-damaged",
+        f"The history could not be read ({error}); a new one was begun.",
+        Severity.WARNING,
+        f"The old file is kept as {kept.name}.",
+        str(path.parent),
+    )
+    return connection, problem
+
+
+def _connect(path: Path | None) -> sqlite3.Connection:
+    """Open a file (None: only in memory), checked and up to date."""
+    connection = sqlite3.connect(
+        path or ":memory:", timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        if path is not None and path.stat().st_size <= _CHECKED_BYTES:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if verdict != "ok":
+                raise sqlite3.DatabaseError(verdict)
+        schema.prepare(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def unwritable(path: Path, error: Exception) -> Problem:
+    """Why nothing is kept."""
+    words = (error.strerror if isinstance(error, OSError) else "") or str(error)
+    return Problem(
+        "history-write",
+        f"The history could not be written: {words}.",
+        Severity.WARNING,
+        "Runs of this window are not kept. Check that the folder can be written to and that the "
+        "disk is not full.",
+        str(path),
+    )
+
+
+def this_process() -> str:
+    """This process, so that no later one of the same number is taken for it."""
+    import psutil
+
+    return f"{os.getpid()} {psutil.Process().create_time():.2f}"
+
+
+def alive(owner: str) -> bool:
+    """Whether a process that `this_process` named has not ended."""
+    import psutil
+
+    pid, _, created = owner.partition(" ")
+    try:
+        return abs(psutil.Process(int(pid)).create_time() - float(created)) < 1.0
+    except (ValueError, psutil.NoSuchProcess):
+        return False
+    except psutil.Error:
+        return True
