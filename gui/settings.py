@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import tempfile
 from contextlib import suppress
@@ -28,6 +27,7 @@ _SIZE_LIMIT = 1_000_000
 _MOST_LISTED = 1000
 _MOST_TOKENS = 2**31 - 1
 _CURRENCY_LENGTH = 8
+_MOST_PRICE = 1e12
 
 ThemeName: TypeAlias = Literal["system", "light", "dark"]
 
@@ -194,7 +194,7 @@ def _comparison(stored: object) -> StoredComparison:
         ),
         currency=_text(stored.get("currency"))[:_CURRENCY_LENGTH],
         models=_texts(stored.get("models")),
-        prompt=prompt if isinstance(prompt, int) and 0 <= prompt <= _MOST_TOKENS else 0,
+        prompt=prompt if type(prompt) is int and 0 <= prompt <= _MOST_TOKENS else 0,
     )
 
 
@@ -204,7 +204,9 @@ def _texts(stored: object) -> tuple[str, ...]:
 
 
 def _is_price(key: object, price: object) -> bool:
-    return isinstance(key, str) and isinstance(price, int | float) and 0 < price < math.inf
+    if not isinstance(price, int | float) or isinstance(price, bool):
+        return False
+    return isinstance(key, str) and 0 < price <= _MOST_PRICE
 
 
 def _one_of(value: object, allowed: tuple[Any, ...], default: Any) -> Any:

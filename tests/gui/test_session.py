@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,11 @@ from pytestqt.qtbot import QtBot
 import resources
 from core.gguf import open_file
 from core.machine import custom
+from core.machine.machine import Disk, DiskKind
 from core.model import model_from
 from core.plan.choice import Engine
 from core.plan.session import PRESETS, Change
+from core.provenance import Number, Rank, Source, Unit
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.panels.session import SessionPage
@@ -77,6 +80,23 @@ def test_it_says_first_how_long_all_of_it_takes(document: Document, page: Sessio
     # writing, and 4.9 GB from a disk of 2 GB/s.
     assert page.headline.shown.startswith("2 turns take 1 min 1 s; the longest wait")
     assert page.reuse.shown.startswith("Without reuse")
+
+
+def test_a_disk_that_was_timed_counts_until_a_rate_is_typed(
+    document: Document, page: SessionPage
+) -> None:
+    open_specimen(document, "Llama-3.1-8B")
+    assert page.controls.disk.text() == "2,000, assumed"
+    before = page.session and page.session.turns[0].load
+    rate = Number(4e9, Unit.BYTES_PER_SECOND, Source(Rank.MEASURED, "file read"))
+    document.set_this_computer(replace(HOST, id="this", disk=Disk(DiskKind.NVME, "", rate)))
+    assert page.controls.disk.text() == "4,000, this machine's"
+    after = page.session and page.session.turns[0].load
+    assert before and after
+    assert after.mid == pytest.approx(before.mid / 2)
+    page.controls.disk.setValue(1000)
+    typed = page.session and page.session.turns[0].load
+    assert typed and typed.mid == pytest.approx(before.mid * 2)
 
 
 def test_the_table_the_bars_and_the_request_show_the_same_turn(

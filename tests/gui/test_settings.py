@@ -168,6 +168,7 @@ def test_settings_that_were_deleted_while_the_window_was_open_are_written_whole(
         3,
         {"machines": "this", "prices": {"a": 1}, "currency": 4, "prompt": "many"},
         {"prices": [["a"], ["a", -1], ["a", "1"], [1, 1], ["a", float("nan")]], "prompt": -1},
+        {"prices": [["a", 10**400], ["a", float("inf")], ["a", True]], "prompt": True},
     ],
 )
 def test_a_comparison_that_is_none_costs_only_itself(path: Path, stored: object) -> None:

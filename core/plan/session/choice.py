@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 
 from core.provenance import Rank, Source
 
@@ -18,6 +19,26 @@ class Change(StrEnum):
     OWN = "from a token"  # `SessionChoice.change_at`
 
 
+MOST_TOKENS = 2**24
+# What a session can be, by the fields of its choice: the ends of every control, and of what is
+# believed of a file that keeps a choice.
+LIMITS: dict[str, tuple[float, float]] = {
+    "turns": (1, 5000),
+    "side_requests": (0, 100),
+    "side_tokens": (1, MOST_TOKENS),
+    "summary_tokens": (1, MOST_TOKENS),
+    "sessions": (1, 256),
+    "pause": (0, 86_400),
+    "keep_alive": (0, inf),
+    "compact_above": (0.1, 1),
+    "prompt_cache": (0, 2**50),
+    "checkpoints": (0, 4096),
+    "checkpoint_step": (1, MOST_TOKENS),
+    "disk_rate": (1e6, 1e12),
+    "prefill_rate": (0.1, 1e6),
+    "decode_rate": (0.1, 1e6),
+    "time_limit": (1, 86_400),
+}
 START_TOKENS = 50  # where a changed start begins to differ: the reported clocks stand so early
 
 
@@ -42,8 +63,8 @@ class SessionChoice:
     None takes the engine's default: ``prompt_cache`` (bytes of RAM for prompts of other requests),
     ``checkpoints`` per slot, ``checkpoint_step`` tokens between them. ``context_varies`` is an
     Ollama client that sends another num_ctx each time, ``openai_endpoint`` one that asks /v1 of
-    Ollama. ``disk_rate`` is bytes per second; ``prefill_rate`` and ``decode_rate`` (tok/s)
-    stand for the plan's where somebody knows better. ``time_limit`` is the client's own, seconds.
+    Ollama. ``disk_rate`` (bytes per second), ``prefill_rate`` and ``decode_rate`` (tok/s) stand for
+    the machine's and the plan's where somebody knows better. ``time_limit`` is the client's own, seconds.
     """
 
     system_tokens: int = 20_000
@@ -67,7 +88,7 @@ class SessionChoice:
     checkpoint_step: int = 8192
     context_varies: bool = False
     openai_endpoint: bool = False
-    disk_rate: float = 2e9
+    disk_rate: float | None = None
     prefill_rate: float | None = None
     decode_rate: float | None = None
     time_limit: float | None = None

@@ -9,8 +9,12 @@ from typing import Protocol
 from core.plan.plan import DepthPoint, Plan, Span
 from core.plan.session.choice import SessionChoice
 from core.plan.session.values import NO_TIME, Seconds
-from core.plan.speed import decode_seconds, prefill_seconds
+from core.plan.speed import decode_seconds, load_times, prefill_seconds
+from core.provenance import Number, Rank, Source, Unit
 
+USUAL_DISK = 2e9  # bytes per second, where nobody knows the disk
+_USUAL = Source(Rank.ASSUMED, "an ordinary solid-state disk")
+_TYPED = Source(Rank.REPORTED, "a rate that was typed in")
 _STEP = 512  # tokens: the ceiling bends so little that time is summed in steps
 
 
@@ -75,14 +79,19 @@ class PlanRates:
         return ceiling_seconds(self._plan, depth, tokens)
 
     def load(self) -> Seconds:
-        """Seconds of reading a file of the planned weights from disk.
+        """Seconds of reading a file of the planned weights from disk."""
+        seconds = load_times(self._plan, disk_of(self._plan, self._choice)).cold.value
+        return None if seconds is None else Span(seconds, seconds, seconds)
 
-        The file that is open may be a header alone, or in another recipe.
-        """
-        weights = self._plan.weights
-        size = max(weights.file_bytes or 0, weights.bytes)
-        seconds = size / max(self._choice.disk_rate, 1.0)
-        return Span(seconds, seconds, seconds)
+
+def disk_of(plan: Plan, choice: SessionChoice) -> Number[float]:
+    """The rate at which a session loads: as typed, as the machine tells, or a usual one."""
+    if choice.disk_rate is not None:
+        return Number(choice.disk_rate, Unit.BYTES_PER_SECOND, _TYPED)
+    disk = plan.machine.disk
+    if disk is not None and disk.read.value:
+        return disk.read
+    return Number(USUAL_DISK, Unit.BYTES_PER_SECOND, _USUAL)
 
 
 def steady(tokens: int, rate: float) -> Seconds:

@@ -96,10 +96,8 @@ class Slot:
         marks = [mark for mark in self._marks if mark <= start]
         if memory.rollback is not None and memory.checkpoints:
             at = (marks[-1] if marks else 0) + memory.step
-            while at < prompt:
-                if at > start:
-                    marks.append(at)
-                at += memory.step
+            at += max(0, -(-(start + 1 - at) // memory.step)) * memory.step
+            marks += range(at, prompt, memory.step)[-memory.checkpoints :]
             if not marks or marks[-1] < prompt:
                 marks.append(prompt)
             marks = marks[-memory.checkpoints :]

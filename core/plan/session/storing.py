@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, fields
-from math import isfinite
+from math import inf
 from typing import Any
 
-from core.plan.session.choice import Change, SessionChoice
+from core.plan.session.choice import LIMITS, MOST_TOKENS, Change, SessionChoice
 
-_MOST = 10**9  # of anything that is counted here
+_ANY = (0.0, float(MOST_TOKENS))  # of what has no limits of its own: tokens
+_FOR_EVER = -1  # as keep_alive is written for Ollama: JSON has no infinity
 
 
 def choice_to_json(choice: SessionChoice) -> str:
-    """One line; durations without end are left out, as are other defaults."""
+    """One line; defaults are left out."""
     default = SessionChoice()
     values = {
-        name: value
+        name: _FOR_EVER if value == inf else value
         for name, value in asdict(choice).items()
         if value != getattr(default, name)
-        and not (isinstance(value, float) and not isfinite(value))
     }
     return json.dumps(values)
 
@@ -43,7 +43,7 @@ def choice_from_json(text: str, default: SessionChoice) -> SessionChoice:
 
 
 _NOTHING = object()
-_RATES = frozenset(("compact_above", "keep_alive", "prefill_rate", "decode_rate", "time_limit"))
+_WHOLE = frozenset(("prompt_cache", "checkpoints"))  # of those that are None by default
 
 
 def _understood(name: str, value: object, default: object) -> object:
@@ -54,8 +54,9 @@ def _understood(name: str, value: object, default: object) -> object:
         return value if isinstance(value, bool) else _NOTHING
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None if value is None and default is None else _NOTHING
-    if not 0 <= value <= _MOST * 1024:
+    if name == "keep_alive" and value == _FOR_EVER:
+        return inf
+    low, high = LIMITS.get(name, _ANY)
+    if not low <= value <= high or value == inf:
         return _NOTHING
-    if isinstance(default, float) or name in _RATES:
-        return float(value)
-    return int(value)
+    return int(value) if isinstance(default, int) or name in _WHOLE else float(value)

@@ -60,7 +60,7 @@ class LoadTimes:
 def load_times(plan: Plan, disk: Number[float] | None = None) -> LoadTimes:
     """How long loading takes at least, by the rate of ``disk`` (bytes per second); without one, by
     the machine's own."""
-    size = plan.model.file.file_bytes
+    size = max(plan.weights.file_bytes or 0, plan.weights.bytes)  # a header may be open alone
     if disk is None and plan.machine.disk is not None:
         disk = plan.machine.disk.read
     to_cards = 0.0

@@ -25,6 +25,8 @@ from PySide6.QtWidgets import (
 
 from core.plan.choice import Engine
 from core.plan.session import PRESETS, Change, SessionChoice
+from core.plan.session.choice import LIMITS, MOST_TOKENS
+from core.provenance import Number, Rank
 from gui.panels.session.token_field import TokenField
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.slider_field import NUMBERS
@@ -32,7 +34,6 @@ from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
 _MIB = 2**20
-_MOST_TOKENS = 2**24
 _STOPS = (
     *(0, 50, 100, 150, 200, 300, 400, 500, 750, 1000, 1500, 2000, 3000, 4000, 5000, 6500, 8000),
     *(10_000, 12_000, 16_000, 20_000, 25_000, 32_000, 50_000, 64_000, 100_000, 128_000, 200_000),
@@ -78,7 +79,7 @@ class SessionControls(QWidget):
         self.basis = Text("", Style.MUTED, wrap=True)
         self.tokens = {name: self._token_field(name) for name in TOKEN_FIELDS}
         self.count_button = self._make_count_button()
-        self.turns = self._spin("Turns", "turns", 1, 5000)
+        self.turns = self._spin("Turns", "turns")
         self.keeps_thinking = self._check("Thinking stays in the conversation", "keeps_thinking")
         self.change = QComboBox()
         self.change.setAccessibleName("What changes in each request")
@@ -93,23 +94,23 @@ class SessionControls(QWidget):
             "Two captured requests, one after the other: from which token on do they differ?"
         )
         self.compare.clicked.connect(lambda: self.compare_asked.emit())
-        self.change_at = self._spin("First changed token", "change_at", 0, _MOST_TOKENS)
-        self.side_requests = self._spin("Side requests each turn", "side_requests", 0, 100)
+        self.change_at = self._spin("First changed token", "change_at")
+        self.side_requests = self._spin("Side requests each turn", "side_requests")
         self.side_requests.setToolTip("Titles, tags, summaries, sub-agents: other prompts")
-        self.side_tokens = self._spin("Tokens of one", "side_tokens", 1, _MOST_TOKENS)
-        self.sessions = self._spin("Sessions at the same time", "sessions", 1, 256)
-        self.pause = self._seconds("Pause between turns", "pause", 86_400)
+        self.side_tokens = self._spin("Tokens of one", "side_tokens")
+        self.sessions = self._spin("Sessions at the same time", "sessions")
+        self.pause = self._seconds("Pause between turns", "pause")
         self.keep_alive = self._words(
             "Model stays loaded", _KEEP_ALIVE_WORDS, lambda n: {"keep_alive": _KEEP_ALIVE[n]}
         )
-        self.time_limit = self._seconds("Client gives up after", "time_limit", 86_400, "not known")
+        self.time_limit = self._seconds("Client gives up after", "time_limit", "not known")
         self.compacts = QCheckBox("Replace the history by a summary")
         self.compacts.toggled.connect(self._compact)
-        self.compact_at = self._spin("Above, per cent of the context", "", 10, 100)
+        self.compact_at = self._spin("Above, per cent of the context", "", (10, 100))
         self.compact_at.valueChanged.connect(
             lambda n: self._set(compact_above=n / 100 if self.compacts.isChecked() else None)
         )
-        self.summary = self._spin("Tokens of the summary", "summary_tokens", 1, _MOST_TOKENS)
+        self.summary = self._spin("Tokens of the summary", "summary_tokens")
         self.prompt_cache = self._words(
             "RAM for other prompts",
             tuple(_cache_words(size) for size in _CACHES),
@@ -119,8 +120,8 @@ class SessionControls(QWidget):
         self.endpoint = self._check("The client asks /v1", "openai_endpoint")
         self.prefill = self._rate("Prompt, measured", "prefill_rate")
         self.decode = self._rate("Writing, measured", "decode_rate")
-        self.disk = self._spin("Disk, MB/s", "", 10, 100_000)
-        self.disk.valueChanged.connect(lambda n: self._set(disk_rate=n * 1e6))
+        self.disk = self._spin("Disk, MB/s", "", (0, 100_000))
+        self.disk.valueChanged.connect(lambda n: self._set(disk_rate=n * 1e6 or None))
         self._lay_out()
         self.show_choice(choice, Engine.LLAMA_SERVER)
 
@@ -150,7 +151,7 @@ class SessionControls(QWidget):
             (self.decode, "decode_rate"),
         ):
             _quietly(seconds, getattr(choice, name) or 0.0)
-        _quietly(self.disk, round(choice.disk_rate / 1e6))
+        _quietly(self.disk, round((choice.disk_rate or 0) / 1e6))
         _quietly(self.compact_at, round(100 * (choice.compact_above or 0.8)))
         for box, checked in (
             (self.keeps_thinking, choice.keeps_thinking),
@@ -170,6 +171,12 @@ class SessionControls(QWidget):
             button.setChecked(preset.choice == choice)
         shown = next((p for p in PRESETS if p.choice == choice), None)
         self.basis.set_text(shown.about if shown else "Your own session.")
+
+    def show_disk(self, disk: Number[float]) -> None:
+        """The rate that counts where none is typed."""
+        known = "assumed" if disk.source.rank is Rank.ASSUMED else "this machine's"
+        self.disk.setSpecialValueText(f"{(disk.value or 0) / 1e6:,.0f}, {known}")
+        self.disk.setToolTip(disk.source.origin)
 
     def take(self, **changes: Any) -> None:
         """Something was counted for these fields."""
@@ -217,14 +224,15 @@ class SessionControls(QWidget):
 
     def _token_field(self, name: str) -> TokenField:
         field = TokenField(TOKEN_FIELDS[name])
-        field.set_range(_STOPS, 0, _MOST_TOKENS)
+        field.set_range(_STOPS, 0, MOST_TOKENS)
         field.value_changed.connect(lambda n: self._set(**{name: n}))
         field.dropped.connect(lambda path: self.count_asked.emit(name, path))
         return field
 
-    def _spin(self, name: str, field: str, low: int, high: int) -> QSpinBox:
+    def _spin(self, name: str, field: str, limits: tuple[int, int] | None = None) -> QSpinBox:
         box = QSpinBox()
-        box.setRange(low, high)
+        low, high = limits or LIMITS.get(field, (0, MOST_TOKENS))
+        box.setRange(round(low), round(high))
         box.setLocale(NUMBERS)
         box.setGroupSeparatorShown(True)
         box.setKeyboardTracking(False)
@@ -234,20 +242,20 @@ class SessionControls(QWidget):
             box.valueChanged.connect(lambda n: self._set(**{field: n}))
         return box
 
-    def _seconds(self, name: str, field: str, most: int, nothing: str = "") -> QDoubleSpinBox:
-        box = self._number(name, " s", most)
+    def _seconds(self, name: str, field: str, nothing: str = "") -> QDoubleSpinBox:
+        box = self._number(name, " s", LIMITS[field][1])
         box.setSpecialValueText(nothing)
         none = None if nothing else 0.0
         box.valueChanged.connect(lambda n: self._set(**{field: n or none}))
         return box
 
     def _rate(self, name: str, field: str) -> QDoubleSpinBox:
-        box = self._number(name, " tok/s", 10**6)
+        box = self._number(name, " tok/s", LIMITS[field][1])
         box.setSpecialValueText("by the plan")
         box.valueChanged.connect(lambda n: self._set(**{field: n or None}))
         return box
 
-    def _number(self, name: str, suffix: str, most: int) -> QDoubleSpinBox:
+    def _number(self, name: str, suffix: str, most: float) -> QDoubleSpinBox:
         box = QDoubleSpinBox()
         box.setRange(0, most)
         box.setDecimals(1 if "tok" in suffix else 0)

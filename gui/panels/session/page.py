@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import Qt
@@ -32,6 +33,7 @@ from core.plan.session import (
     range_words,
     reuse_words,
 )
+from core.plan.session.rates import disk_of
 from core.plan.session.storing import choice_from_json, choice_to_json
 from core.problems import Problem, Severity
 from core.units import format_tokens
@@ -178,6 +180,7 @@ class SessionPage(QWidget):
             return
         self._stale = False
         self.controls.show_choice(self.controls.choice, Engine(plan.settings.engine))
+        self.controls.show_disk(disk_of(plan, replace(self.controls.choice, disk_rate=None)))
         made = self._session = plan_session(plan, self.controls.choice)
         self.headline.set_text(headline(made))
         self.reuse.set_text(" ".join(w for w in (range_words(made), reuse_words(made)) if w))
