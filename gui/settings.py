@@ -27,7 +27,7 @@ _SIZE_LIMIT = 1_000_000
 _MOST_LISTED = 1000
 _MOST_TOKENS = 2**31 - 1
 _CURRENCY_LENGTH = 8
-_MOST_PRICE = 1e12
+MOST_PRICE = 1e12  # in any currency
 
 ThemeName: TypeAlias = Literal["system", "light", "dark"]
 
@@ -206,7 +206,7 @@ def _texts(stored: object) -> tuple[str, ...]:
 def _is_price(key: object, price: object) -> bool:
     if not isinstance(price, int | float) or isinstance(price, bool):
         return False
-    return isinstance(key, str) and 0 < price <= _MOST_PRICE
+    return isinstance(key, str) and 0 < price <= MOST_PRICE
 
 
 def _one_of(value: object, allowed: tuple[Any, ...], default: Any) -> Any:

@@ -64,7 +64,8 @@ class SessionChoice:
     ``checkpoints`` per slot, ``checkpoint_step`` tokens between them. ``context_varies`` is an
     Ollama client that sends another num_ctx each time, ``openai_endpoint`` one that asks /v1 of
     Ollama. ``disk_rate`` (bytes per second), ``prefill_rate`` and ``decode_rate`` (tok/s) stand for
-    the machine's and the plan's where somebody knows better. ``time_limit`` is the client's own, seconds.
+    the machine's and the plan's where somebody knows better. ``time_limit`` is the client's own,
+    in seconds.
     """
 
     system_tokens: int = 20_000
