@@ -63,6 +63,7 @@ class Colors:
     text: str
     muted: str
     line: str
+    edge: str  # of what can be filled in or ticked: it stands out of every ground
     accent: str
     on_accent: str
     good: str
@@ -158,6 +159,7 @@ LIGHT = Colors(
     text="#1c2128",
     muted="#58626e",
     line="#cdd2d8",
+    edge="#747d88",
     accent="#1a62b3",
     on_accent="#ffffff",
     good="#1a7034",
@@ -174,6 +176,7 @@ DARK = Colors(
     text="#e4e7eb",
     muted="#a4adb8",
     line="#434b56",
+    edge="#7f8995",
     accent="#76b5f5",
     on_accent="#10151b",
     good="#69c982",
@@ -219,6 +222,30 @@ def palette(c: Colors) -> QPalette:
     return made
 
 
+# What is known by its edge: a box to tick, a line to write in, the handle of a slider.
+_EDGED = (
+    "QAbstractSpinBox",
+    "QCheckBox",
+    "QComboBox",
+    "QLineEdit",
+    "QPlainTextEdit",
+    "QPushButton",
+    "QRadioButton",
+    "QSlider",
+    "QTextEdit",
+    "QToolButton",
+)
+_DARKER = 140  # per cent: how Fusion makes an edge from the ground that it believes to be on
+
+
+def edged(c: Colors) -> QPalette:
+    """The palette of those controls. Fusion draws their edges in a darker shade of Window, which
+    no dark ground shows; they paint nothing else in it."""
+    made = palette(c)
+    made.setColor(QPalette.ColorRole.Window, QColor(c.edge).lighter(_DARKER))
+    return made
+
+
 class Theme(QObject):
     """Keeps the application in the theme that was chosen, following the system where asked to."""
 
@@ -255,8 +282,11 @@ class Theme(QObject):
     def _apply(self, scheme: Qt.ColorScheme) -> None:
         asked = {ThemeMode.LIGHT: False, ThemeMode.DARK: True}
         dark = asked.get(self._mode, scheme is Qt.ColorScheme.Dark)
-        made = palette(DARK if dark else LIGHT)
+        c = DARK if dark else LIGHT
+        made = palette(c)
         self._app.setPalette(made)
+        for kind in _EDGED:
+            self._app.setPalette(edged(c), kind)  # type: ignore[arg-type]  # as Qt itself takes it
         QToolTip.setPalette(made)
 
 

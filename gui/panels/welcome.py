@@ -71,8 +71,9 @@ class WelcomePanel(QScrollArea):
         self.setWidget(middle)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        # What stands in it takes the keyboard. In this order: a policy reaches the proxy too.
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFocusProxy(self.open_button)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what stands in it takes the keyboard
         self.setAccessibleName("Welcome")
         document.units_changed.connect(self._say_more)
 

@@ -8,11 +8,12 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from core.explain.blocks import Sample, Trial
 from gui import theme
+from gui.widgets.spoken import Spoken
 
 _DOT = 2.5  # pixels, the radius
 
 
-class BlockPicture(QWidget):
+class BlockPicture(QWidget, Spoken):
     """Every dot is a weight; a line at each level that the block under the pointer uses; a hollow
     diamond where a trial format would put the weight. Blocks are kept apart by dotted lines."""
 
@@ -36,6 +37,11 @@ class BlockPicture(QWidget):
                 f"{len(sample.levels(self._place))} different ones in the block"
             )
         self.update()
+
+    def spoken_value(self) -> str:
+        """How much is drawn, for a screen reader."""
+        count = len(self._sample.values) if self._sample is not None else 0
+        return f"{count} weights"
 
     def sizeHint(self) -> QSize:
         """Ten lines of text high."""

@@ -10,11 +10,12 @@ from core.explain.story import Lane, Story
 from core.plan.plan import PartKind
 from core.units import UnitSystem, format_bytes
 from gui import theme
+from gui.widgets.spoken import Spoken
 
 _COLUMNS = 64  # of the context
 
 
-class CachePicture(QWidget):
+class CachePicture(QWidget, Spoken):
     """Draws a moment of a story. What is drawn is said in words by whoever shows it.
 
     A full cell is kept and read by the next token, an outlined one was written and is of no use any
@@ -37,6 +38,10 @@ class CachePicture(QWidget):
         self._depth, self._units = depth, units
         self.setAccessibleDescription("; ".join(self._said(lane) for lane in self._lanes))
         self.update()
+
+    def spoken_value(self) -> str:
+        """How far the context is filled, for a screen reader."""
+        return f"{self._depth:,} tokens" if self._story is not None else ""
 
     def sizeHint(self) -> QSize:
         """Two lines of text for each lane."""

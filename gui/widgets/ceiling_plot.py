@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from core.plan.plan import DepthPoint
 from core.units import format_rate, format_tokens
+from gui.widgets.spoken import Spoken
 from gui.widgets.text import Style, Text
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _span(point: DepthPoint) -> str:
     return f"{low} to {format_rate(point.high or 0.0)}"
 
 
-class CeilingPlot(QWidget):
+class CeilingPlot(QWidget, Spoken):
     """Shows a `Curve`, or a sentence where there is none, with ``remedy`` under it."""
 
     def __init__(self, remedy: QWidget | None = None, parent: QWidget | None = None) -> None:
@@ -125,6 +126,11 @@ class CeilingPlot(QWidget):
         self._curve = None
         self._words.set_text(words)
         self._show()
+
+    def spoken_value(self) -> str:
+        """The rate at the marker, for a screen reader."""
+        point = self._curve.nearest(self._curve.depth) if self._curve is not None else None
+        return at_point(point) if point is not None else ""
 
     def sizeHint(self) -> QSize:
         """Seven lines high at least, with room for the axis and a few labels; it takes more."""

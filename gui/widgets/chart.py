@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from gui import theme
 from gui.widgets.plot_legend import area_brush
+from gui.widgets.spoken import Role, Spoken
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
@@ -70,7 +71,7 @@ class Chart:
         return max(values, default=0.0)
 
 
-class ChartView(QWidget):
+class ChartView(QWidget, Spoken):
     """Shows a `Chart` with its legend above, or a sentence where there is none."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
@@ -109,6 +110,11 @@ class ChartView(QWidget):
         self._chart = None
         self._words.set_text(words)
         self._show()
+
+    def spoken_value(self) -> str:
+        """How much is drawn, for a screen reader."""
+        count = sum(len(s.dots) for s in self._chart.series) if self._chart is not None else 0
+        return f"{count} value{'' if count == 1 else 's'}"
 
     def sizeHint(self) -> QSize:
         """Some twelve lines high with its legend."""
@@ -168,8 +174,10 @@ class ChartView(QWidget):
         self.legend.setVisible(bool(keys))
 
 
-class _Key(QWidget):
+class _Key(QWidget, Spoken):
     """A piece of what is drawn, and its name."""
+
+    spoken_role = Role.StaticText
 
     def __init__(self, name: str, ink: Ink) -> None:
         super().__init__()

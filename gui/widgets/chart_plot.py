@@ -28,7 +28,8 @@ class ChartPlot:
         self._chart: Chart | None = None
         self._items: list[Any] = []
         self._view: Any = pg.GraphicsView()
-        self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for part in (self._view, self._view.viewport()):
+            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._view.setAntialiasing(True)
         self._box = pg.ViewBox(enableMenu=False, enableMouse=False)
         self._left = pg.AxisItem("left", linkView=self._box)

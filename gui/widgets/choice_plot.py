@@ -48,6 +48,12 @@ class ChoicePlot(FramedPlot):
         self.setAccessibleDescription(sentence)
         self.update()
 
+    def spoken_value(self) -> str:
+        """The chosen value, for a screen reader."""
+        if self._axes is None:
+            return ""
+        return self._axes[0].words(self._chosen[0])
+
     def axes(self) -> tuple[Axis, Axis] | None:
         """As they were given."""
         return self._axes

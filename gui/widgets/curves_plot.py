@@ -96,6 +96,10 @@ class CurvesPlot(FramedPlot):
             self._strong = name
             self.update()
 
+    def spoken_value(self) -> str:
+        """How many are drawn, for a screen reader."""
+        return f"{len(self._lines)} line{'' if len(self._lines) == 1 else 's'}"
+
     def axes(self) -> tuple[Axis, Axis] | None:
         """Depth, and rates from 0."""
         if not self._lines:

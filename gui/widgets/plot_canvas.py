@@ -35,7 +35,8 @@ class PlotCanvas:
         self._curve: Curve | None = None
         self._axes: tuple[int, float] | None = None
         self._view: Any = pg.GraphicsView()
-        self._view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for part in (self._view, self._view.viewport()):
+            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._view.setAntialiasing(True)
         # Bare parts rather than a PlotItem, which brings half a dozen menus along.
         self._box = pg.ViewBox(enableMenu=False, enableMouse=False)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui import theme
 from gui.theme import Colors
+from gui.widgets.spoken import Spoken
 from gui.widgets.text import Style
 
 # Of a picture that is saved, in pixels; twice as fine as a screen.
@@ -59,7 +60,7 @@ class Frame:
         )
 
 
-class FramedPlot(QWidget):
+class FramedPlot(QWidget, Spoken):
     """What plots with two axes share. A subclass says what its axes are and paints inside them.
 
     ``words`` stand in place of the plot where there is nothing to draw.

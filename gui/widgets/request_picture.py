@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from core.plan.plan import PartKind
 from core.units import format_seconds
 from gui import theme
+from gui.widgets.spoken import Spoken
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Stretch:
     part: PartKind
 
 
-class RequestPicture(QWidget):
+class RequestPicture(QWidget, Spoken):
     """A strip of stretches with a hand at ``now``. Whoever shows it says it in words."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -46,6 +47,10 @@ class RequestPicture(QWidget):
         if now != self._now:
             self._now = now
             self.update()
+
+    def spoken_value(self) -> str:
+        """How long all of it takes, for a screen reader."""
+        return format_seconds(self._stretches[-1].end) if self._stretches else ""
 
     def sizeHint(self) -> QSize:
         """Four lines of text high."""

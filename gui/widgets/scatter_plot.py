@@ -66,6 +66,7 @@ class ScatterPlot(FramedPlot):
         self._axes: tuple[Axis, Axis] | None = None
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
+        self._describe()
 
     @property
     def dots(self) -> tuple[Dot, ...]:
@@ -89,6 +90,11 @@ class ScatterPlot(FramedPlot):
         self._axes = self._made_axes()
         self._describe()
         self.update()
+
+    def spoken_value(self) -> str:
+        """The dot that the keyboard is on, for a screen reader."""
+        dot = self.current
+        return dot.told.partition("\n")[0] if dot is not None else f"{len(self._dots)} points"
 
     def axes(self) -> tuple[Axis, Axis] | None:
         """Memory in doublings, rates in decades."""
@@ -211,7 +217,11 @@ class ScatterPlot(FramedPlot):
             for verdict in reversed(_ORDER)
             if (count := sum(d.verdict is verdict for d in self._dots))
         ]
-        words = f"{len(self._dots)} machines: {', '.join(counts)}." if counts else self._words
+        words = (
+            f"{len(self._dots)} machines: {', '.join(counts)}."
+            if counts
+            else self._words or "No machine is drawn."
+        )
         self.setAccessibleDescription(dot.told.replace("\n", ", ") if dot else words)
 
     def _frame_now(self) -> Frame | None:

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from core.plan.plan import PartKind
 from core.units import format_seconds, format_tokens
 from gui import theme
+from gui.widgets.spoken import Spoken
 
 _LINES = 13  # of text high
 _SPLIT = 12  # pixels of a turn from which both variants have a bar of their own
@@ -46,7 +47,7 @@ class TurnBar:
     words: str
 
 
-class SessionPicture(QWidget):
+class SessionPicture(QWidget, Spoken):
     """``chosen`` carries the place of the turn that was clicked, or gone to by the arrow keys."""
 
     chosen = Signal(int)
@@ -82,6 +83,10 @@ class SessionPicture(QWidget):
     def current(self) -> int:
         """The place of the turn that is pointed at."""
         return self._current
+
+    def spoken_value(self) -> str:
+        """Which turn is pointed at, for a screen reader."""
+        return f"turn {self._current + 1} of {len(self._bars)}" if self._bars else ""
 
     def sizeHint(self) -> QSize:
         """A dozen lines of text high."""

@@ -8,20 +8,25 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from core.problems import Severity
 from gui import theme
+from gui.widgets.spoken import Role, Spoken
 
 
-class SeverityIcon(QWidget):
-    """As high as a line of text; it says nothing that the words beside it do not say."""
+class SeverityIcon(QWidget, Spoken):
+    """As high as a line of text. What it says of the words beside it is its name."""
+
+    spoken_role = Role.Graphic
 
     def __init__(self, severity: Severity = Severity.NOTE, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._severity = severity
+        self.setAccessibleName(severity.value.capitalize())
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Minimum)
 
     def set_severity(self, severity: Severity) -> None:
         """Show another one."""
         if severity is not self._severity:
             self._severity = severity
+            self.setAccessibleName(severity.value.capitalize())
             self.update()
 
     def sizeHint(self) -> QSize:

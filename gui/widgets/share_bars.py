@@ -13,6 +13,7 @@ from core.provenance import Number
 from core.units import UnitSystem
 from gui import theme
 from gui.widgets.fact_label import FactLabel
+from gui.widgets.spoken import Role, Spoken
 from gui.widgets.text import Style, Text
 
 
@@ -85,8 +86,10 @@ class ShareBars(QWidget):
         self._rows.append((name, bar, facts))
 
 
-class _Bar(QWidget):
+class _Bar(QWidget, Spoken):
     """One bar. It says nothing that its row's words do not say, so readers pass over it."""
+
+    spoken_role = Role.Whitespace
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui import theme
+from gui.widgets.spoken import Role, Spoken
 
 # Slider positions between two neighbouring stops; fine enough for a pixel on any screen.
 _FINE = 1000
@@ -156,8 +157,10 @@ class StopSlider(QSlider):
         return _FINE * left + round(_FINE * share)
 
 
-class SliderMark(QWidget):
+class SliderMark(QWidget, Spoken):
     """A line below a slider that points at one of its values."""
+
+    spoken_role = Role.StaticText
 
     def __init__(self, slider: StopSlider, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from core.units import UnitSystem, format_bytes, format_exact_bytes, format_share
 from gui import theme
+from gui.widgets.spoken import Spoken
 
 
 class Segment(NamedTuple):
@@ -31,7 +32,7 @@ def sentence(segments: Sequence[Segment], units: UnitSystem) -> str:
     return f"One token reads {format_bytes(total, units)}: {words}."
 
 
-class TokenBar(QWidget):
+class TokenBar(QWidget, Spoken):
     """Segments to scale; the width stands for ``whole`` bytes, so that the bar grows with depth.
 
     A segment with room for it carries its name and size; every one explains itself on hover.
@@ -54,6 +55,11 @@ class TokenBar(QWidget):
         self._segments, self._whole, self._units = state
         self.setAccessibleDescription(sentence(segments, units))
         self.update()
+
+    def spoken_value(self) -> str:
+        """All of it, for a screen reader."""
+        total = sum(each.bytes for each in self._segments)
+        return format_bytes(total, self._units) if total else ""
 
     def sizeHint(self) -> QSize:
         """A line and a bit."""

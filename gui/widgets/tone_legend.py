@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from core.plan.plan import PartKind
 from gui import theme
+from gui.widgets.spoken import Role, Spoken
 from gui.widgets.wrap import Wrap
 
 Swatch: TypeAlias = PartKind | Literal["dashed", "line"]
@@ -26,7 +27,9 @@ class ToneLegend(Wrap):
         self.set_cells([_Entry(tone, words) for tone, words in entries])
 
 
-class _Entry(QWidget):
+class _Entry(QWidget, Spoken):
+    spoken_role = Role.StaticText
+
     def __init__(self, tone: Swatch, words: str) -> None:
         super().__init__()
         self._tone, self._words = tone, words

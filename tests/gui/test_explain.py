@@ -16,6 +16,7 @@ from core.gguf import open_file
 from core.machine import custom
 from core.model import model_from
 from gui.document import Document
+from gui.panels.explain import cache_growth
 from gui.panels.explain.page import ExplainPage
 
 
@@ -61,10 +62,12 @@ def test_the_slider_says_what_the_next_token_reads(document: Document, page: Exp
     assert page.cache.picture.accessibleDescription() == "full attention, 32 layers: 1.00 GiB"
 
 
-def test_it_plays_to_the_end_and_stops(qtbot: QtBot, document: Document, page: ExplainPage) -> None:
+def test_it_plays_to_the_end_and_stops(
+    qtbot: QtBot, document: Document, page: ExplainPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     open_specimen(document, "Gemma-3-27B")
     cache = page.cache
-    cache._timer.setInterval(0)
+    monkeypatch.setattr(cache_growth, "_STEP_MS", 1)
     QTest.mouseClick(cache.play, Qt.MouseButton.LeftButton)
     assert (cache.playing, cache.play.text()) == (True, "Stop")
     qtbot.waitUntil(lambda: not cache.playing)

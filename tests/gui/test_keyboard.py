@@ -25,7 +25,7 @@ from gui.main_window import MainWindow
 from gui.theme import Theme, ThemeMode
 from gui.widgets.file_card import FileCard
 from gui.workers import computer
-from tests.support import plans
+from tests.support import every_page, plans
 
 KEY = Qt.Key
 CARD = plans.machine(
@@ -178,11 +178,10 @@ def test_where_the_keyboard_is_can_be_seen_everywhere(
 ) -> None:
     window.choose_theme(mode)
     unseen = list(unmarked(window, 30))
-    open_specimen(qtbot, window, "Qwen3.6 35B A3B")
-    for tab in range(window.page.tabs.count()):
-        window.page.tabs.setCurrentIndex(tab)
-        window.page.setFocus(Qt.FocusReason.TabFocusReason)
-        unseen += unmarked(window, 100)
+    every_page.open_specimen(window, "Qwen3.6-35B")
+    for place, _ in every_page.pages(window):
+        QTest.keyClick(focus(), KEY.Key_Tab)
+        unseen += [f"{place}: {each}" for each in unmarked(window, 100)]
     assert unseen == []
 
 

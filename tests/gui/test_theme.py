@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QComboBox,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QRadioButton,
+    QSpinBox,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from core.model.model import Role
@@ -13,6 +25,7 @@ from core.plan.plan import PartKind, Verdict
 from core.problems import Severity
 from gui import theme as theme_module
 from gui.theme import DARK, LIGHT, Colors, Theme, ThemeMode
+from gui.widgets.curves_plot import MOST, line_pen
 from gui.widgets.text import Style, Text
 
 THEMES = pytest.mark.parametrize("colors", [LIGHT, DARK], ids=["light", "dark"])
@@ -30,6 +43,13 @@ def contrast(one: str, other: str) -> float:
     """WCAG 2.2, contrast ratio."""
     dark, light = sorted((luminance(one), luminance(other)))
     return (light + 0.05) / (dark + 0.05)
+
+
+def mixed(color: str, ground: str, share: float) -> str:
+    """A colour laid over a ground, so much of it."""
+    one, other = QColor(color), QColor(ground)
+    pairs = ((one.red(), other.red()), (one.green(), other.green()), (one.blue(), other.blue()))
+    return QColor(*(round(share * a + (1 - share) * b) for a, b in pairs)).name()
 
 
 def test_the_contrast_formula_gives_the_published_ratios() -> None:
@@ -53,6 +73,53 @@ def test_every_part_and_role_stands_out_from_what_is_behind_it(colors: Colors) -
             # The hatch is drawn in the ground's colour, so this is its contrast as well.
             ratio = contrast(colors.tone(key).color, getattr(colors, ground))
             assert ratio >= 3.0, f"{key} on {ground}: {ratio:.2f}"
+
+
+@THEMES
+def test_the_edge_of_what_is_filled_in_stands_out_of_every_ground(colors: Colors) -> None:
+    for ground in GROUNDS:
+        ratio = contrast(colors.edge, getattr(colors, ground))
+        assert ratio >= 3.0, f"{ground}: {ratio:.2f}"
+
+
+@pytest.mark.parametrize("mode", [ThemeMode.LIGHT, ThemeMode.DARK])
+@pytest.mark.parametrize(
+    "kind",
+    [QCheckBox, QComboBox, QLineEdit, QPlainTextEdit, QPushButton, QRadioButton, QSpinBox],
+)
+def test_a_control_is_drawn_with_an_edge_that_can_be_seen(
+    qtbot: QtBot, theme: Theme, mode: ThemeMode, kind: type[QWidget]
+) -> None:
+    """WCAG 2.2, 1.4.11: 3 to 1. An unchecked box had hardly any edge in the dark."""
+    theme.set_mode(mode)
+    control = kind()
+    qtbot.addWidget(control)
+    control.resize(80, 40)
+    window = theme_module.colors().window
+    image = control.grab().toImage()
+    crossed = [image.pixelColor(x, image.height() // 2).name() for x in range(control.width())]
+    assert max(contrast(color, window) for color in crossed[:20]) >= 3.0
+
+
+@THEMES
+def test_words_on_a_coloured_ground_can_be_read(colors: Colors) -> None:
+    """The grounds of tokens, of cells with a verdict and of the turn that is pointed at."""
+    grounds = [mixed(colors.accent, colors.base, share) for share in (0.30, 0.12)]
+    grounds += [mixed(colors.verdict(v).color, colors.base, 0.16) for v in Verdict]
+    for ground in grounds:
+        assert contrast(colors.text, ground) >= 4.5, ground
+
+
+@THEMES
+def test_the_lines_of_a_comparison_stand_out_and_differ_in_colour_and_stroke(
+    colors: Colors,
+) -> None:
+    pens = [line_pen(number, colors) for number in range(MOST)]
+    for pen in pens:
+        assert contrast(pen.color().name(), colors.window) >= 3.0
+    assert len({pen.color().name() for pen in pens}) == MOST
+    for one, other in pairwise(pens):
+        assert one.style() is not other.style()
 
 
 @THEMES

@@ -22,6 +22,7 @@ class CommandDialog(QDialog):
         self.paste_side = PasteSide(document)
         self.sides = QTabWidget()
         self.sides.setDocumentMode(True)
+        self.sides.setAccessibleName("Copy or paste")
         self.sides.addTab(self.copy_side, "&Copy command")
         self.sides.addTab(self.paste_side, "&Paste settings")
         column = QVBoxLayout(self)

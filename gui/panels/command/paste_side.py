@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QPlainTextEdit,
     QPushButton,
-    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
@@ -26,6 +25,7 @@ from core.plan.plan import Plan, Settings
 from core.provenance import format_value
 from gui import theme
 from gui.document import Document
+from gui.widgets.scrolled import scrolled
 from gui.widgets.text import Style, Text
 
 _PROMPT = (
@@ -89,10 +89,7 @@ class PasteSide(QWidget):
         for section in (self.changes, self.unread, self.no_matter):
             lines.addWidget(section)
         lines.addStretch(1)
-        room = QScrollArea()
-        room.setWidget(answer)
-        room.setWidgetResizable(True)
-        room.setFrameShape(QScrollArea.Shape.NoFrame)
+        room = scrolled(answer, "What the settings say")
         foot = QHBoxLayout()
         foot.addWidget(self.then, 1)
         foot.addWidget(self.apply)

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QInputDialog,
     QLineEdit,
-    QListWidget,
     QPushButton,
     QVBoxLayout,
     QWidget,
@@ -24,6 +23,7 @@ from core.machine import Machine, own
 from core.provenance import format_value
 from gui.document import Document
 from gui.panels.plan.own_machine import OwnMachineDialog
+from gui.widgets.line_list import LineList
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
@@ -45,8 +45,7 @@ class OwnMachinesDialog(QDialog):
         self._document = document
         stored = own.load()
         self._machines = stored.machines
-        self.list = QListWidget()
-        self.list.setAccessibleName("Own machines")
+        self.list = LineList("Own machines")
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.status = LiveText(Style.MUTED, wrap=True)
         self._before: tuple[Machine, ...] = ()

@@ -60,7 +60,10 @@ class BlockView(QWidget):
         self.tensor = QComboBox()
         self.tensor.setEditable(True)
         self.tensor.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.tensor.setAccessibleName("Tensor")
+        line = self.tensor.lineEdit()
+        assert line is not None
+        for part in (self.tensor, line):
+            part.setAccessibleName("Tensor")
         self.tensor.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )

@@ -14,6 +14,7 @@ from core.units import format_count, format_tokens
 from gui.document import Document
 from gui.widgets.cache_picture import CachePicture
 from gui.widgets.live_text import LiveText
+from gui.widgets.motion import pace
 from gui.widgets.share_bars import ShareBars, ShareRow
 from gui.widgets.slider_field import SliderField
 from gui.widgets.text import Style, Text
@@ -39,7 +40,6 @@ class CacheGrowth(QWidget):
         self._story: Story | None = None
         self._stale = True
         self._timer = QTimer(self)
-        self._timer.setInterval(_STEP_MS)
         self._timer.timeout.connect(self._advance)
         self.play = QPushButton("Play")
         self.play.setAccessibleName("Play the cache filling up")
@@ -118,7 +118,7 @@ class CacheGrowth(QWidget):
             if self.step.value >= self._story.context:
                 self.step.set_value(0)
                 self._show()
-            self._timer.start()
+            self._timer.start(pace(self, _STEP_MS))
             self.play.setText("Stop")
 
     def _stop(self) -> None:
@@ -134,7 +134,9 @@ class CacheGrowth(QWidget):
         if not later:
             self._stop()
             return
-        self.step.set_value(later[0])
+        # As long either way; where no motion is wanted in fewer steps.
+        stride = round(self._timer.interval() / _STEP_MS)
+        self.step.set_value(later[min(stride, len(later)) - 1])
         self._show()
 
     def _show(self) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QScrollArea, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
 
 from gui.document import Document
 from gui.panels.explain.block_view import BlockView
 from gui.panels.explain.cache_growth import CacheGrowth
 from gui.panels.explain.token_view import TokenView
+from gui.widgets.scrolled import scrolled
 
 
 class ExplainPage(QWidget):
@@ -21,18 +22,13 @@ class ExplainPage(QWidget):
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("What is explained")
-        self.tabs.addTab(_scrolled(self.cache), "Why there is a cache")
-        self.tabs.addTab(_scrolled(self.blocks), "What a format does")
-        self.tabs.addTab(_scrolled(self.tokens), "How text is cut")
+        for widget, name in (
+            (self.cache, "Why there is a cache"),
+            (self.blocks, "What a format does"),
+            (self.tokens, "How text is cut"),
+        ):
+            self.tabs.addTab(scrolled(widget, name), name)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.tabs)
         self.setFocusProxy(self.tabs.tabBar())
-
-
-def _scrolled(widget: QWidget) -> QScrollArea:
-    area = QScrollArea()
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setWidgetResizable(True)
-    area.setWidget(widget)
-    return area

@@ -13,10 +13,8 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFileDialog,
-    QFrame,
     QMenu,
     QPushButton,
-    QScrollArea,
     QVBoxLayout,
     QWidget,
 )
@@ -39,6 +37,7 @@ from gui.tables.stored_runs import StoredSheet
 from gui.tables.view import SheetView
 from gui.widgets.live_text import LiveText
 from gui.widgets.menu_button import MenuButton
+from gui.widgets.scrolled import scrolled
 from gui.widgets.text import Style
 from gui.widgets.wrap import Wrap
 from gui.workers.run_history import RunHistory
@@ -295,15 +294,11 @@ class HistoryPage(QWidget):
         column.addWidget(buttons)
         column.addWidget(self.said)
         self.table.setMinimumHeight(9 * line)
-        area = QScrollArea()
-        area.setFrameShape(QFrame.Shape.NoFrame)
-        area.setWidgetResizable(True)
-        area.setWidget(self.stack)
-        self.area = area
+        self.area = scrolled(self.stack, "The chosen runs")
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._columns.setSpacing(line)
         self._columns.addWidget(left, _LIST_SHARE[0])
-        self._columns.addWidget(area, _LIST_SHARE[1])
+        self._columns.addWidget(self.area, _LIST_SHARE[1])
         whole = QVBoxLayout(self)
         whole.setContentsMargins(line, line // 2, line, line // 2)
         whole.addWidget(self.problems)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.machine import as_dict
 from core.measure.clocks import utc_now
@@ -33,6 +33,7 @@ from gui.panels.measure.progress import ProgressSection
 from gui.panels.measure.run_view import RunView
 from gui.panels.measure.servers import ServerSection
 from gui.panels.problem_area import ProblemArea
+from gui.widgets.scrolled import scrolled
 from gui.widgets.wrap import Wrap
 from gui.workers.measure import MeasureWorker, reading_words
 from gui.workers.run_history import RunHistory
@@ -321,10 +322,7 @@ class MeasurePage(QWidget):
         self._columns.setSpacing(line * 3 // 2)
         self._columns.addWidget(self._left)
         self._columns.addWidget(right, 1)
-        self.area = QScrollArea()
-        self.area.setFrameShape(QFrame.Shape.NoFrame)
-        self.area.setWidgetResizable(True)
-        self.area.setWidget(inside)
+        self.area = scrolled(inside, "Measurement")
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self.problems)

@@ -7,7 +7,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
     QLineEdit,
-    QListWidget,
     QListWidgetItem,
     QPushButton,
     QVBoxLayout,
@@ -23,6 +22,7 @@ from core.model.model import Model
 from core.problems import Problem, Severity
 from core.units import format_tokens
 from gui.widgets.icon_button import IconButton
+from gui.widgets.line_list import LineList
 from gui.widgets.live_text import LiveText
 from gui.widgets.note_lines import NoteLines
 from gui.widgets.text import Style, Text
@@ -53,8 +53,7 @@ class ServerSection(QWidget):
         self.asker.finished.connect(self._take_typed)
         self.again = IconButton("redo", "Look for servers again")
         self.again.clicked.connect(self.look)
-        self.list = QListWidget()
-        self.list.setAccessibleName("Servers")
+        self.list = LineList("Servers")
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.currentRowChanged.connect(self._chosen)

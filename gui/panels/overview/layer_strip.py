@@ -9,9 +9,10 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from core.model.model import Model
 from core.plan.plan import PartKind
 from gui import theme
+from gui.widgets.spoken import Spoken
 
 
-class LayerStrip(QWidget):
+class LayerStrip(QWidget, Spoken):
     """Layers from the left. A high cell keeps the whole context, a low one a window or an extract
     of it, a hollow one a state of fixed size, a line nothing. Where layers keep both, the states
     have a lane of their own. The rows below say the same in words."""
@@ -46,6 +47,10 @@ class LayerStrip(QWidget):
             "; ".join(f"layer {i}: {_said(words)}" for i, (_, words) in enumerate(self._cells))
         )
         self.update()
+
+    def spoken_value(self) -> str:
+        """How many there are, for a screen reader."""
+        return f"{len(self._cells)} layers"
 
     def sizeHint(self) -> QSize:
         """One and a half lines of text high."""

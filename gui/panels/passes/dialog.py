@@ -23,6 +23,7 @@ class PassesDialog(QDialog):
         self.users = UsersSide(document)
         self.sides = QTabWidget()
         self.sides.setDocumentMode(True)
+        self.sides.setAccessibleName("What is looked at")
         self.sides.addTab(self.speculation, "&Speculation")
         self.sides.addTab(self.users, "Several &users")
         close = QPushButton("Close")

@@ -15,6 +15,7 @@ from gui.panels.plan.sizes import DeviceSizes
 from gui.widgets.budget_bar import BudgetBar, sentence
 from gui.widgets.fact_label import FactLabel, explanation_html
 from gui.widgets.mark_label import MarkLabel
+from gui.widgets.spoken import Role, Spoken
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
@@ -118,7 +119,9 @@ class LegendEntry(QWidget):
         self.fact.set_number(number, units, text, name=word)
 
 
-class _Swatch(QWidget):
+class _Swatch(QWidget, Spoken):
+    spoken_role = Role.Whitespace
+
     def __init__(self, kind: PartKind | None) -> None:
         super().__init__()
         self._kind = kind

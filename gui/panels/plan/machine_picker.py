@@ -94,6 +94,7 @@ class MachinePicker(QWidget):
         )
         self.box.setMinimumContentsLength(16)
         self.box.setAccessibleName("Machine")
+        self._edit.setAccessibleName("Machine")
         self.box.setAccessibleDescription("Type words to search the catalogue")
         self.box.setToolTip("Choose a machine, or type words to search the catalogue")
         self.label.setBuddy(self.box)

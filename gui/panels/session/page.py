@@ -11,7 +11,6 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFileDialog,
-    QFrame,
     QMenu,
     QPushButton,
     QScrollArea,
@@ -46,6 +45,7 @@ from gui.panels.session.turn_table import TurnSheet, bars_of
 from gui.tables.view import SheetView
 from gui.widgets.live_text import LiveText
 from gui.widgets.note_lines import NoteLines
+from gui.widgets.scrolled import scrolled
 from gui.widgets.session_picture import OTHER, WAIT, WRITE, SessionPicture
 from gui.widgets.text import Style
 from gui.widgets.tone_legend import ToneLegend
@@ -341,11 +341,6 @@ class SessionPage(QWidget):
 
 
 def _scrolled(widget: QWidget, name: str) -> QScrollArea:
-    area = QScrollArea()
-    area.setFrameShape(QFrame.Shape.NoFrame)
-    area.setWidgetResizable(True)
-    area.setAccessibleName(name)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area = scrolled(widget, name)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setWidget(widget)
     return area

@@ -6,19 +6,19 @@ from time import monotonic
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.plan.plan import PartKind, Plan
 from core.plan.session import Segment, SegmentKind, Session, timeline
 from core.plan.session.rates import PlanRates
 from core.units import format_seconds, format_tokens
 from gui.widgets.live_text import LiveText
+from gui.widgets.motion import pace
 from gui.widgets.request_picture import RequestPicture, Stretch
 from gui.widgets.text import Style, Text
 from gui.widgets.tone_legend import ToneLegend
 
 _FRAME_MS = 50
-_CALM_MS = 1000  # where the desktop is asked for no motion the hand steps once a second
 # A request that takes longer is played faster, so that nobody waits as long as it takes.
 _LONGEST_PLAY = 12.0
 _PARTS = {
@@ -111,8 +111,7 @@ class RequestView(QWidget):
         whole = self._segments[-1].end
         self._speed = max(1.0, whole / _LONGEST_PLAY)
         self._began = monotonic()
-        moves = self.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, self)
-        self._timer.start(_FRAME_MS if moves else _CALM_MS)
+        self._timer.start(pace(self, _FRAME_MS))
         self.play.setText("Stop")
 
     def _stop(self) -> None:
