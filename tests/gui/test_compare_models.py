@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import resources
 from core.gguf import open_file
 from core.machine import machine_from
 from core.model import model_from
+from core.model.model import Model
 from core.plan.plan import Verdict
 from core.tabular import TextFormat
 from core.units import UnitSystem
@@ -24,6 +26,8 @@ from gui.panels.compare import ComparePage
 from gui.panels.compare.grid_view import GridView
 from gui.panels.compare.models_view import ModelsView
 from gui.settings import StoredComparison
+from gui.workers import opening
+from gui.workers.runner import Function, Handle
 
 CARD = "nvidia-geforce-rtx-3090 + ram:64GiB@51.2"
 
@@ -234,3 +238,52 @@ def test_the_grid_is_copied(grid: GridView) -> None:
     lines = QGuiApplication.clipboard().text().splitlines()
     assert lines[0].startswith("quantization,context,weights_bytes,verdict,room_bytes")
     assert len(lines) == 1 + len(grid.model.recipes) * len(grid.model.contexts)
+
+
+def test_a_file_that_cannot_be_read_is_told_once_and_the_next_one_is_read(
+    models: ModelsView,
+    qtbot: QtBot,
+    monkeypatch: pytest.MonkeyPatch,
+    kept: list[StoredComparison],
+) -> None:
+    opened: list[str] = []
+    real = opening.opening
+
+    def failing(path: Path) -> Function:
+        opened.append(path.name)
+        if path.name != "broken.gguf":
+            return real(path)
+
+        def fail(handle: Handle) -> Model:
+            raise RuntimeError("a fault of our own")
+
+        return fail
+
+    monkeypatch.setattr(opening, "opening", failing)
+    monkeypatch.setattr(sys, "excepthook", lambda *error: None)
+    said: list[str] = []
+    models.said.connect(said.append)
+    models.add_files([Path("/nowhere/broken.gguf"), path_of("Gemma-3-27B")])
+    qtbot.waitUntil(lambda: len(models.rows) == 2)
+    assert opened == ["broken.gguf", path_of("Gemma-3-27B").name]
+    assert said == ["broken.gguf could not be read."]
+    assert kept[-1].models == (str(path_of("Gemma-3-27B")),)
+
+
+def test_a_file_that_is_being_read_when_the_window_closes_is_kept_for_the_next_time(
+    page: ComparePage, models: ModelsView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = []
+
+    def waiting(path: Path) -> Function:
+        started.append(path)
+        return lambda handle: handle._cancelled.wait(10)
+
+    monkeypatch.setattr(opening, "opening", waiting)
+    models.add_files([path_of("Gemma-3-27B")])
+    assert models.reader.running
+    page.hide()
+    assert models.reader.stop()
+    assert len(started) == 1
+    models._keep()
+    assert page.models._chosen.stored.models == (str(path_of("Gemma-3-27B")),)

@@ -60,10 +60,11 @@ class ModelsView(QScrollArea):
         self._asked: object = None
         self._rows: tuple[ModelRow, ...] = ()
         self._waiting = list(chosen.stored.models)
+        self._awaited = False
         self.reader = Runner("models to compare", self)
         self._build()
         self.reader.finished.connect(self._read)
-        self.reader.ended.connect(self._read_next)
+        self.reader.ended.connect(self._reading_ended)
         document.model_changed.connect(self._other_model)
         document.plan_changed.connect(self._follow)
         document.units_changed.connect(self._show)
@@ -119,15 +120,24 @@ class ModelsView(QScrollArea):
     # Reading files, one after the other.
 
     def _read_next(self) -> None:
-        while self._waiting and not self.reader.running:
-            path = self._waiting[0]
-            self.status.set_text(f"Reading {display(Path(path).name)}…")
-            self.reader.start(opening.opening(Path(path)))
-            return
         if not self._waiting:
             self.status.set_text("")
+        elif self.isVisible() and not self.reader.running:
+            path = self._waiting[0]
+            self._awaited = True
+            self.status.set_text(f"Reading {display(Path(path).name)}…")
+            self.reader.start(opening.opening(Path(path)))
+
+    def _reading_ended(self) -> None:
+        """Go on with the next file. One without an answer is not read for ever; but where the page
+        was closed meanwhile it waits for the next time."""
+        if self._awaited and self.isVisible():
+            self.said.emit(f"{display(Path(self._waiting.pop(0)).name)} could not be read.")
+            self._keep()
+        self._read_next()
 
     def _read(self, model: Model) -> None:
+        self._awaited = False
         path = self._waiting.pop(0)
         if model.file.tensors:
             self._files[path] = model
