@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyqtgraph
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QPointF, QSignalBlocker, Qt
 from PySide6.QtGui import QColor, QCursor
 from PySide6.QtWidgets import QGraphicsView, QToolTip
 
@@ -146,7 +146,8 @@ class PlotCanvas:
         """Up to the context and beyond: what is expected does not depend on what is reserved."""
         points = [p for p in (*curve.reserved, *curve.beyond) if p.mid is not None]
         depths = [p.depth for p in points]
-        self._low.setData(depths, [p.low for p in points])
+        with QSignalBlocker(self._low):  # or the area between the two is made twice
+            self._low.setData(depths, [p.low for p in points])
         self._high.setData(depths, [p.high for p in points])
         self._likely.setData(depths, [p.mid for p in points])
         self._band.setVisible(bool(points))

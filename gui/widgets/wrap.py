@@ -37,6 +37,8 @@ class Wrap(QWidget):
 
     def set_cells(self, cells: Sequence[QWidget]) -> None:
         """Show these, in this order; others that were shown are hidden, not deleted."""
+        if list(cells) == self._shown() == self._cells:
+            return  # whether one of them changed its size it says itself
         for old in self._cells:
             if old not in cells:
                 old.hide()

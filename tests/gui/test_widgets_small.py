@@ -388,3 +388,17 @@ def test_notes_give_no_room_back_while_a_slider_is_dragged(qtbot: QtBot) -> None
     notes.hold(False)
     qtbot.wait(20)
     assert below.y() < place
+
+
+def test_the_same_cells_once_more_lay_out_nothing(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wrap = Wrap()
+    cells = wrapped(qtbot, wrap, ["one", "two"], 300)
+    placed: list[Wrap] = []
+    monkeypatch.setattr(Wrap, "_place", placed.append)
+    wrap.set_cells(cells)
+    assert placed == []
+    cells[1].hide()
+    wrap.set_cells(cells)
+    assert placed and not cells[1].isHidden()
