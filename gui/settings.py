@@ -55,6 +55,7 @@ class Settings:
     ``recent_files`` are absolute paths, the latest first. ``engine_folder`` is where the user keeps
     llama.cpp, empty for wherever the PATH leads. ``margins`` are the bytes that shall stay free, by
     machine. ``session`` is the last planned session as ``core.plan.session.storing`` writes it.
+    ``links`` were opened, the latest first; ``model_folders`` are searched for models.
     """
 
     units: UnitSystem = UnitSystem.GIB
@@ -67,6 +68,8 @@ class Settings:
     margins: dict[str, int] = field(default_factory=dict)
     comparison: StoredComparison = StoredComparison()
     session: str = ""
+    links: tuple[str, ...] = ()
+    model_folders: tuple[str, ...] = ()
 
     def with_recent(self, path: str) -> Settings:
         """The same settings with this file first among the recent ones."""
@@ -76,6 +79,11 @@ class Settings:
             recent_files=(path, *others)[:RECENT_LIMIT],
             last_folder=str(Path(path).parent),
         )
+
+    def with_link(self, text: str) -> Settings:
+        """The same settings with this link first among those that were opened."""
+        others = [link for link in self.links if link != text]
+        return replace(self, links=(text, *others)[:RECENT_LIMIT])
 
 
 def default_path() -> Path:
@@ -168,6 +176,8 @@ def _from_json(stored: dict[str, Any]) -> Settings:
         margins=_margins(stored.get("margins")),
         comparison=_comparison(stored.get("comparison")),
         session=_text(stored.get("session")),
+        links=_texts(stored.get("links"))[:RECENT_LIMIT],
+        model_folders=_texts(stored.get("model_folders")),
     )
 
 

@@ -20,7 +20,7 @@ from core.plan import resolve
 from core.plan.choice import Choice
 from core.plan.plan import Plan
 from core.problems import Problem, Severity
-from core.remote import is_link, open_link
+from core.remote import is_link
 from core.report import Values, as_json, refusal, text
 
 _MODELS_KEPT = 64
@@ -30,7 +30,11 @@ Answer: TypeAlias = Callable[[Mapping[str, object]], tuple[Values, bool]]
 @lru_cache(maxsize=_MODELS_KEPT)
 def open_model(path: str) -> Model:
     """The model in a file or behind a link, read once for all requests."""
-    return model_from(open_link(path) if is_link(path) else open_file(Path(path)))
+    if is_link(path):
+        from core.remote.opening import open_link
+
+        return model_from(open_link(path))
+    return model_from(open_file(Path(path)))
 
 
 def plan_of(request: Request) -> Plan:

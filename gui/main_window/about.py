@@ -19,7 +19,8 @@ def show_about(parent: QWidget) -> QMessageBox:
         f"<h3>Weighbridge {_own_version()}</h3>"
         "<p>Weigh a language model before you load it: what it needs in memory, to the byte, "
         "and how fast it can write.</p>"
-        "<p>Nothing is sent anywhere. Model files are opened for reading only.</p>"
+        "<p>Nothing is sent anywhere; only the server of a link that you open is asked for the "
+        "header. Model files are opened for reading only.</p>"
         f"<p>Python {platform.python_version()}, PySide6 {PySide6.__version__}, "
         f"Qt {qVersion()}. MIT licence.</p>",
     )

@@ -41,6 +41,7 @@ class Actions(QObject):
         super().__init__(window)
         self._window = window
         self.open = self._action("&Open…", "Ctrl+O")
+        self.open_link = self._action("Open a lin&k…", "Ctrl+Shift+O")
         self.cancel = self._action("Stop reading", "Esc")
         self.reload = self._action("Re&load file", "Ctrl+R")
         self.close_model = self._action("&Close model", "Ctrl+W")
@@ -151,7 +152,7 @@ class Actions(QObject):
     def _fill_menu_bar(self) -> None:
         bar = self._window.menuBar()
         file = bar.addMenu("&File")
-        file.addAction(self.open)
+        file.addActions([self.open, self.open_link])
         self.recent_menu = file.addMenu("Open &recent")
         self.recent_menu.setToolTipsVisible(True)
         self.specimens_menu = file.addMenu("&Specimens")

@@ -46,7 +46,7 @@ class Attaching(QObject):
     def ask(self, kind: Beside) -> None:
         """Let the user pick a file, beside the model first."""
         model = self._document.model
-        folder = str(model.file.header.path.parent) if model else ""
+        folder = str(model.file.header.path.parent) if model and model.file.local else ""
         name, _ = QFileDialog.getOpenFileName(
             self._window, _TITLES[kind], folder, "GGUF files (*.gguf);;All files (*)"
         )
@@ -73,7 +73,7 @@ class Attaching(QObject):
     def _look(self) -> None:
         self._beside.set_offers(())
         model = self._document.model
-        if model is None:
+        if model is None or not model.file.local:
             self.looker.cancel()
         else:
             self.looker.start(opening.projectors_beside(model.file.header.path))

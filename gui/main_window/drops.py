@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, QRectF, Qt
+from PySide6.QtCore import QMimeData, QRectF, Qt, QUrl
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from core.problems import Problem, Severity
+from core.remote import is_link
 from gui import theme
 from gui.widgets.text import Style
 
 NOT_LOCAL = Problem(
     "not_local",
-    "What was dropped is not a file on this computer.",
+    "What was dropped is neither a file of this computer nor a link to one on a web server.",
     Severity.WARNING,
-    "Download the file first, then drop it here.",
+    "Drop a GGUF file, or the address of one.",
 )
 
 
@@ -24,6 +25,12 @@ def dropped_files(data: QMimeData) -> list[str]:
     Whether one is a folder is for the reader to find out: the disk may be slow.
     """
     return [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+
+
+def dropped_link(data: QMimeData) -> str:
+    """The first of what was dropped that is the address of a web server; "" for none."""
+    found = (url.toString(QUrl.ComponentFormattingOption.FullyEncoded) for url in data.urls())
+    return next((text for text in found if is_link(text)), "")
 
 
 class DropHint(QWidget):

@@ -21,8 +21,10 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QVBoxLay
 
 import resources
 from core.gguf import display
+from core.gguf.names import is_projector
 from core.model.model import Model
 from core.problems import Problem, Severity
+from core.remote import FileLink, is_link
 from core.tabular import TextFormat
 from core.units import UnitSystem, format_bytes
 from gui import settings as settings_file
@@ -30,9 +32,10 @@ from gui.document import Document
 from gui.main_window import about, clipboard, machine_report, pages
 from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.attaching import Attaching
-from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files
+from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files, dropped_link
 from gui.main_window.engine_check import LOG_NAMES, EngineCheck
 from gui.main_window.file_watch import FileWatch
+from gui.main_window.finding import Finding
 from gui.main_window.measuring import Measuring
 from gui.main_window.page_bar import PageBar
 from gui.main_window.this_computer import ThisComputer
@@ -46,7 +49,7 @@ from gui.theme import Theme, ThemeMode
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.reading_order import move_focus
 from gui.workers import opening
-from gui.workers.runner import Runner
+from gui.workers.runner import Function, Runner
 
 # The window without a stored geometry, in logical pixels.
 _SIZE = (1280, 800)
@@ -68,7 +71,8 @@ class MainWindow(QMainWindow):
         theme.set_mode(ThemeMode(self.settings.theme))
         self._was_painted = False
         self._described = False
-        self._opening: Path | None = None
+        self._opening: Path | FileLink | None = None
+        self._link: FileLink | None = None  # of the open model, where it lies elsewhere
         self._missing: frozenset[Path] = frozenset()
         self._failures: tuple[Problem, ...] = ()
         self.opener = Runner("open", self)
@@ -82,6 +86,7 @@ class MainWindow(QMainWindow):
             lambda text: self.engine_check.open().take_text(text, "llama-server"),
             self,
         )
+        self.finding = Finding(document, self)
         self._looker = Runner("recent files", self)
         self.file_watch = FileWatch(document, self)
         self._summariser = Runner("specimens", self)
@@ -105,17 +110,30 @@ class MainWindow(QMainWindow):
 
     def open_files(self, names: Sequence[str]) -> None:
         """Open the first of these files; one window shows one model."""
-        self.open_path(names[0])
+        if is_link(names[0]):
+            self.finding.open_text(names[0])
+        else:
+            self.open_path(names[0])
         if len(names) > 1:
             self._say(f"Opened the first of {len(names)} files; one window shows one model.")
 
     def open_path(self, name: str | Path) -> None:
         """Read this file off the GUI thread; what is shown stays until it has been read."""
         path = Path(name).absolute()
-        self._opening = path
+        self._begin(path, display(path.name), opening.opening(path))
+
+    def open_link(self, link: FileLink) -> None:
+        """Read the header of a file on a server; nothing of it is kept on this computer."""
+        from gui.workers import links
+
+        name = display(link.url.partition("?")[0].rpartition("/")[2])
+        self._begin(link, name, links.opening_link(link))
+
+    def _begin(self, place: Path | FileLink, name: str, read: Function) -> None:
+        self._opening = place
         self._fail()
-        self.loading.begin(display(path.name))
-        self.opener.start(opening.opening(path))
+        self.loading.begin(name)
+        self.opener.start(read)
         if self.document.model is None:
             self.pages.setCurrentWidget(self._blank)
 
@@ -133,7 +151,11 @@ class MainWindow(QMainWindow):
     def reload(self) -> None:
         """Read the open file again."""
         model = self.document.model
-        if model is not None:
+        if model is None:
+            return
+        if self._link is not None and not model.file.local:
+            self.open_link(self._link)
+        else:
             self.open_path(model.file.header.path)
 
     def show_failure(self, sentence: str) -> None:
@@ -142,14 +164,15 @@ class MainWindow(QMainWindow):
         self._fail(*self._failures, Problem("internal", sentence, advice=advice))
 
     def _opened(self, model: Model) -> None:
-        path, self._opening = self._opening, None
+        place, self._opening = self._opening, None
         header = model.file.header
         if not (header.entries or model.file.tensors):
             self._fail(*with_what_stays(model.file.problems, self.document.model))
             self._show_page()
             return
-        if path is not None and path not in self._specimens:
-            self.settings = self.settings.with_recent(str(path))
+        self._link = place if isinstance(place, FileLink) else None
+        if isinstance(place, Path) and place not in self._specimens:
+            self.settings = self.settings.with_recent(str(place))
             self._save()
             self._show_recent()
         self.document.set_model(model)
@@ -184,6 +207,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(window_title(model) if model else "")
         for action in self.commands.with_model:
             action.setEnabled(model is not None)
+        self.commands.measure_disk.setEnabled(model is not None and model.file.local)
         self._show_page()
         self._show_problems()
 
@@ -231,6 +255,11 @@ class MainWindow(QMainWindow):
     def _keep_session(self, text: str) -> None:
         """Written with everything else at the end: a slider changes it many times a second."""
         self.settings = replace(self.settings, session=text)
+
+    def _keep_link(self, text: str) -> None:
+        self.settings = self.settings.with_link(text)
+        self.finding.links = self.settings.links
+        self._save()
 
     def _measure_disk(self) -> None:
         model = self.document.model
@@ -341,10 +370,12 @@ class MainWindow(QMainWindow):
         names = dropped_files(event.mimeData())
         if names and self.document.model is not None and names[0].lower().endswith(LOG_NAMES):
             self.engine_check.open_log(Path(names[0]))
-        elif names and self.document.model is not None and opening.is_projector(names[0]):
+        elif names and self.document.model is not None and is_projector(Path(names[0]).name):
             self.attaching.attach(Beside.PROJECTOR, Path(names[0]))
         elif names:
             self.open_files(names)
+        elif link := dropped_link(event.mimeData()):
+            self.finding.open_text(link)
         else:
             self._fail(NOT_LOCAL)
 
@@ -392,6 +423,7 @@ class MainWindow(QMainWindow):
         a = self.commands
         for action, slot in (
             (a.open, self.ask_for_file),
+            (a.open_link, self.finding.ask_for_link),
             (a.cancel, self.opener.cancel),
             (a.reload, self.reload),
             (a.close_model, self.close_model),
@@ -427,7 +459,12 @@ class MainWindow(QMainWindow):
         a.file_chosen.connect(self.open_path)
         a.units_chosen.connect(self.choose_units)
         a.theme_chosen.connect(self.choose_theme)
+        self.finding.links = self.settings.links
+        self.finding.link_chosen.connect(self.open_link)
+        self.finding.link_typed.connect(self._keep_link)
+        self.finding.failed.connect(self._fail)
         self.welcome.open_asked.connect(self.ask_for_file)
+        self.welcome.link_asked.connect(self.finding.ask_for_link)
         self.welcome.chosen.connect(self.open_path)
         self.welcome.computer.measure_asked.connect(self.computer.measure)
         self.page.plan.measure_asked.connect(self.computer.measure)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from PySide6.QtWidgets import QWidget
 
 from core.gguf import display, excerpt
@@ -113,7 +115,8 @@ def _parts(model: Model) -> str:
     """What else the files are. How many shards there are is what the file says: one name of
     ``missing`` may stand for many."""
     file = model.file
-    words = [] if file.kind is Kind.MODEL else [str(file.kind)]
+    words = [] if file.local else [f"on {urlsplit(file.addresses[0]).hostname}, not downloaded"]
+    words += [] if file.kind is Kind.MODEL else [str(file.kind)]
     found, stated = len(file.headers), file.header.metadata.get("split.count")
     if not file.missing:
         words += [f"{found} shards"] if found > 1 else []

@@ -37,6 +37,7 @@ class WelcomePanel(QScrollArea):
     """Drop a file, open one, take a recent one or a specimen. ``chosen`` gives the path."""
 
     open_asked = Signal()
+    link_asked = Signal()
     chosen = Signal(Path)
 
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
@@ -46,6 +47,9 @@ class WelcomePanel(QScrollArea):
         self.computer = ComputerCard(document)
         self.open_button = QPushButton("Open a GGUF file…")
         self.open_button.clicked.connect(self.open_asked)
+        self.link_button = QPushButton("Open a link…")
+        self.link_button.setToolTip("A model on a server, before it is downloaded (Ctrl+Shift+O)")
+        self.link_button.clicked.connect(self.link_asked)
         self._recent = _Cards("RECENT FILES")
         self._specimens = _Cards("WELL-KNOWN MODELS, TO TRY IT WITHOUT A DOWNLOAD")
         for cards in (self._recent, self._specimens):
@@ -56,7 +60,7 @@ class WelcomePanel(QScrollArea):
         column = QVBoxLayout(page)
         column.setContentsMargins(space, space, space, space)
         column.setSpacing(space // 2)
-        column.addWidget(_DropBox(self.open_button))
+        column.addWidget(_DropBox(self.open_button, self.link_button))
         column.addSpacing(space)
         column.addWidget(Text("THIS COMPUTER", Style.HEADING))
         column.addWidget(self.computer)
@@ -161,8 +165,8 @@ class _Cards(QWidget):
 class _DropBox(QFrame):
     """Where to drop a file. The whole window takes it; this says so."""
 
-    def __init__(self, button: QPushButton, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, button: QPushButton, *others: QPushButton) -> None:
+        super().__init__()
         space = self.fontMetrics().height()
         self._icon = QLabel()
         words = QVBoxLayout()
@@ -170,8 +174,8 @@ class _DropBox(QFrame):
         words.addWidget(Text("Weigh a model before you load it", Style.HEADLINE, wrap=True))
         words.addWidget(
             Text(
-                "Drop a GGUF file anywhere in this window to see what it needs in memory and how "
-                "fast it can write on this computer.",
+                "Drop a GGUF file, or a link to one, anywhere in this window to see what it needs "
+                "in memory and how fast it can write on this computer.",
                 Style.MUTED,
                 wrap=True,
             )
@@ -181,7 +185,13 @@ class _DropBox(QFrame):
         self._row.setSpacing(3 * space // 2)
         self._row.addWidget(self._icon)
         self._row.addLayout(words, 1)
-        self._row.addWidget(button)
+        buttons = QVBoxLayout()
+        buttons.setSpacing(space // 3)
+        buttons.addStretch(1)
+        for each in (button, *others):
+            buttons.addWidget(each)
+        buttons.addStretch(1)
+        self._row.addLayout(buttons)
         side = 3 * space
         self._icon.setPixmap(theme.icon("weighbridge", "").pixmap(QSize(side, side)))
         self._button = button

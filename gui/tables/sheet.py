@@ -122,6 +122,20 @@ class Sheet(QAbstractTableModel):
         self._arrange()
         self.endResetModel()
 
+    def grow(
+        self, columns: Sequence[Column], count: int, haystack: Callable[[], Sequence[str]]
+    ) -> None:
+        """The same rows, perhaps with other values, and more behind them: order, filter and
+        selection stay."""
+        self.beginResetModel()
+        self._columns = tuple(columns)
+        self._count = count
+        self._haystack = haystack
+        self._found = None
+        self._keys.clear()
+        self._arrange()
+        self.endResetModel()
+
     def update_columns(self, columns: Sequence[Column], changed: Sequence[int]) -> None:
         """The same rows with other values in the ``changed`` columns."""
         self._columns = tuple(columns)

@@ -23,6 +23,8 @@ from threading import Thread
 
 from PySide6.QtCore import QLockFile, QObject, QStandardPaths, Qt, Signal
 
+from core.remote import is_link
+
 _PATIENCE = 3.0  # seconds that the first window may take to answer
 _MOST_BYTES = 1 << 20
 _TAKEN = b"taken"
@@ -71,7 +73,8 @@ class Instance(QObject):
 
         Relative names are meant from the folder that this process was started in.
         """
-        message = {"files": [os.path.abspath(name) for name in files], "token": token}  # noqa: PTH100
+        names = [name if is_link(name) else os.path.abspath(name) for name in files]  # noqa: PTH100
+        message = {"files": names, "token": token}
         answers: list[bytes] = []
 
         def ask() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.gguf import display, open_file
 from core.gguf.header import Header
+from core.gguf.names import is_projector
 from core.model import model_from
 from core.model.model import Model
 from core.problems import Problem, Severity
@@ -59,12 +60,6 @@ def missing(paths: Sequence[Path]) -> Function:
     return look
 
 
-def is_projector(name: str) -> bool:
-    """Whether a file is a projector by its name."""
-    name = Path(name).name.lower()
-    return "mmproj" in name and name.endswith(".gguf")
-
-
 def projectors_beside(path: Path) -> Function:
     """Files in the same folder that are projectors by their names. Answers a tuple of paths."""
 
@@ -84,7 +79,8 @@ def differences(headers: Sequence[Header]) -> Function:
     code "file-changed" or "file-gone" for each that does."""
 
     def look(handle: Handle) -> tuple[Problem, ...]:
-        found = (_difference(header) for header in headers if not handle.cancelled())
+        here = (header for header in headers if header.place.local)
+        found = (_difference(header) for header in here if not handle.cancelled())
         return tuple(problem for problem in found if problem is not None)
 
     return look

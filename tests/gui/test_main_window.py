@@ -178,8 +178,9 @@ def test_a_dropped_folder_gets_a_sentence(qtbot: QtBot, window: MainWindow, tmp_
 
 
 def test_something_dropped_from_the_web_gets_a_sentence(window: MainWindow) -> None:
-    drop(window, QUrl("https://example.org/model.gguf"))
-    assert messages(window) == ["What was dropped is not a file on this computer."]
+    drop(window, QUrl("ftp://example.org/model.gguf"))
+    (message,) = messages(window)
+    assert "neither a file of this computer nor a link" in message
 
 
 def test_every_part_of_the_window_leaves_drops_to_the_window(window: MainWindow) -> None:

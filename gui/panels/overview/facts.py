@@ -38,7 +38,8 @@ def headline(model: Model, units: UnitSystem) -> list[Fact]:
     whole = size_of_whole_file(model)
     if whole is not None:
         facts.append(Fact("Size of the whole file", whole))
-    facts.append(_bounded(Fact("Size on disk", size_on_disk(model)), model, units))
+    name = "Size on disk" if model.file.local else "Would be downloaded"
+    facts.append(_bounded(Fact(name, size_on_disk(model)), model, units))
     if weights.parameters:
         parameters = Fact("Parameters", parameter_count(weights))
         facts.append(_bounded(parameters, model, units))
@@ -98,7 +99,7 @@ def size_on_disk(model: Model) -> Number[int]:
     return Number(
         model.file.file_bytes,
         Unit.BYTES,
-        Source(Rank.REPORTED, "file system"),
+        Source(Rank.REPORTED, "file system" if model.file.local else "server"),
         "sum of the files found" if len(headers) > 1 else "",
         tuple(Input(h.path.name, h.file_bytes, Unit.BYTES) for h in headers[:12])
         if len(headers) > 1

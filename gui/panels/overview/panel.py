@@ -178,7 +178,7 @@ class OverviewPanel(QScrollArea):
         if model.cache.problem is not None:
             found.append(model.cache.problem)
         # The kind is explained above, and the one file needs no path.
-        kind, path = model.file.kind.value, display(str(model.file.header.path))
+        kind, path = model.file.kind.value, display(model.file.header.place.address)
         found = [
             replace(problem, where="") if problem.where == path else problem
             for problem in dict.fromkeys(found)
@@ -229,13 +229,16 @@ class OverviewPanel(QScrollArea):
         if len(file.paths) > _MOST_PATHS:
             paths.append(f"and {len(file.paths) - _MOST_PATHS:,} more")
         paths += [f"missing: {display(name)}" for name in file.missing[:_MOST_PATHS]]
-        paths.append(f"in {display(str(header.path.parent))}")
+        if file.local:
+            paths.append(f"in {display(str(header.path.parent))}")
+        else:
+            paths.append(f"at {display(header.place.address)}")
         self._paths.set_text("\n".join(breakable(path) for path in paths))
 
     def _copy_paths(self) -> None:
         model = self._document.model
         if model is not None:
-            QGuiApplication.clipboard().setText("\n".join(map(str, model.file.paths)))
+            QGuiApplication.clipboard().setText("\n".join(model.file.addresses))
 
     def _show_plan(self, model: Model) -> None:
         plan = self._document.plan

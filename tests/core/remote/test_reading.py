@@ -17,9 +17,10 @@ from core.gguf import Cancelled, PageError, read_page
 from core.gguf.header import Array, Kind, ModelFile
 from core.gguf.tensor_data import read_elements
 from core.problems import Problem
-from core.remote import RepositoryLink, list_link, open_link
+from core.remote import RepositoryLink
 from core.remote.client import USER_AGENT, Limits
 from core.remote.network import Network
+from core.remote.opening import list_link, open_link
 from core.remote.repository import Repository
 from tests.support.gguf_files import STRING, Plain, TensorSpec, array, header_bytes, u32
 from tests.support.link_server import LinkServer, Request

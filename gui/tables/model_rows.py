@@ -1,0 +1,181 @@
+"""Models as rows: what each is, how large, whether it fits on this computer and how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.compare.tables import VERDICT_WORDS
+from core.plan.plan import Verdict
+from core.provenance import Unit, format_value
+from core.units import UnitSystem, format_bytes, format_rate, format_tokens
+from gui.tables.sheet import Column, Sheet, longest
+
+# What fits comes first.
+_ORDER = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLine:
+    """One row; None and "" where something is not known. ``verdict`` is None where nobody has
+    judged; ``state`` then stands in its place. ``about`` is the tip over name and verdict."""
+
+    name: str
+    label: str = ""
+    bits: float | None = None
+    bytes: int | None = None
+    parameters: int | None = None
+    active: int = 0
+    context: int | None = None
+    verdict: Verdict | None = None
+    ceiling: float | None = None
+    state: str = ""
+    where: str = ""
+    about: str = ""
+
+
+class ModelSheet(Sheet):
+    """Shows lines in the columns that ``names`` lists; new lines keep order and selection."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        super().__init__()
+        self._names = names
+        self._lines: tuple[ModelLine, ...] = ()
+        self._units = UnitSystem.GIB
+
+    @property
+    def lines(self) -> tuple[ModelLine, ...]:
+        """All rows, in the order they came."""
+        return self._lines
+
+    def show(self, lines: Sequence[ModelLine], units: UnitSystem, *, anew: bool = False) -> None:
+        """Show these; ``anew`` drops the order and the selection of what was shown before."""
+        self._lines, self._units = tuple(lines), units
+        columns = [c for c in self._columns_of() if c.name in self._names]
+        if anew or not self.columns:
+            self.set_source(columns, len(lines), self._haystack_of)
+        else:
+            self.grow(columns, len(lines), self._haystack_of)
+
+    def _haystack_of(self) -> list[str]:
+        return [
+            " ".join((n.name, n.label, n.where, n.state, _verdict_words(n))).casefold()
+            for n in self._lines
+        ]
+
+    def _columns_of(self) -> list[Column]:
+        lines, units = self._lines, self._units
+
+        def column(
+            name: str,
+            title: str,
+            value: Callable[[ModelLine], Any],
+            text: Callable[[ModelLine], str],
+            *,
+            key: Callable[[ModelLine], Any] | None = None,
+            tip: Callable[[ModelLine], str] | None = None,
+            number: bool = False,
+            stretch: int = 0,
+            wanted: bool = False,
+            help: str = "",
+        ) -> Column:
+            def order(line: ModelLine) -> Any:
+                if key is not None:
+                    return key(line)
+                found = value(line)
+                return (found is not None, found or 0) if number else str(found).casefold()
+
+            return Column(
+                name=name,
+                title=title,
+                text=lambda n: text(lines[n]),
+                exact=lambda n: value(lines[n]),
+                keys=lambda: [order(line) for line in lines],
+                tip=None if tip is None else lambda n: tip(lines[n]),
+                number=number,
+                help=help,
+                stretch=stretch,
+                wanted=wanted,
+                widest="" if stretch else longest([text(line) for line in lines]),
+            )
+
+        return [
+            column("name", "model", lambda n: n.name, lambda n: n.name, tip=_about, stretch=3),
+            column("where", "where", lambda n: n.where, lambda n: n.where, stretch=2),
+            column("label", "quantization", lambda n: n.label or None, lambda n: n.label),
+            column(
+                "verdict",
+                "fits",
+                lambda n: None if n.verdict is None else n.verdict.value,
+                _verdict_words,
+                key=_verdict_key,
+                tip=lambda n: n.about or _verdict_words(n),
+                wanted=True,
+                help="Whether it fits into the memory of the machine",
+            ),
+            column(
+                "bits_per_weight",
+                "bits",
+                lambda n: n.bits,
+                lambda n: "" if n.bits is None else f"{n.bits:.2f}",
+                number=True,
+                help="Bits per weight",
+            ),
+            column(
+                "bytes",
+                "size",
+                lambda n: n.bytes,
+                lambda n: "" if n.bytes is None else format_bytes(n.bytes, units),
+                number=True,
+                wanted=True,
+                help="Of all files together",
+            ),
+            column(
+                "parameters",
+                "parameters",
+                lambda n: n.parameters,
+                lambda n: _count(n.parameters),
+                tip=_parameters,
+                number=True,
+            ),
+            column(
+                "context_length",
+                "context",
+                lambda n: n.context,
+                lambda n: format_tokens(n.context) if n.context else "",
+                number=True,
+                help="Tokens that the model was trained for",
+            ),
+            column(
+                "ceiling_tok_s",
+                "ceiling",
+                lambda n: n.ceiling,
+                lambda n: "" if n.ceiling is None else format_rate(n.ceiling),
+                number=True,
+                wanted=True,
+                help="The fastest that it could write, if reading memory were all there is",
+            ),
+        ]
+
+
+def _count(count: int | None) -> str:
+    return format_value(count, Unit.PARAMETERS) if count else ""
+
+
+def _parameters(line: ModelLine) -> str:
+    words = _count(line.parameters)
+    return f"{words}, {_count(line.active)} of them used for a token" if line.active else words
+
+
+def _verdict_words(line: ModelLine) -> str:
+    return line.state if line.verdict is None else VERDICT_WORDS[line.verdict]
+
+
+def _verdict_key(line: ModelLine) -> Any:
+    place = len(_ORDER) if line.verdict is None else _ORDER.index(line.verdict)
+    return (place, -(line.ceiling or 0.0), line.state)
+
+
+def _about(line: ModelLine) -> str:
+    return "\n".join(part for part in (line.name, line.where, line.about) if part)
