@@ -104,6 +104,11 @@ class OwnRun:
     ``core.plan.speed.configuration`` says of the plan that was measured: the same in both is the
     same run at another depth. ``backend`` is a ``Backend`` value. ``expected`` is
     ``plan.speed.expected.uncorrected`` of that plan at that depth, tok/s.
+
+    For whoever shows it: ``title`` and ``label`` name the model and its
+    quantization, ``bytes`` are those of one token at that depth,
+    ``ceiling`` (tok/s) is what the bandwidth allowed; None where it was not known. ``date`` is the
+    day it was measured.
     """
 
     model: str
@@ -112,6 +117,11 @@ class OwnRun:
     depth: int
     tok_s: float
     expected: float
+    title: str = ""
+    label: str = ""
+    bytes: int | None = None
+    ceiling: float | None = None
+    date: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,8 @@ class Band:
     About five of six runs of unseen sources lie between ``low`` and ``high``. ``basis`` says in
     words what the band is made from ("CUDA, 268 runs on 55 cards"). Where there is no data all
     three are None with a note, and ``basis`` is empty. ``uncorrected`` is ``mid`` as it would be
-    without the user's own runs.
+    without the user's own runs. ``layers`` are the seconds of a token that its layers cost whatever
+    they read.
     """
 
     low: Number[float]
@@ -120,6 +121,7 @@ class Band:
     high: Number[float]
     basis: str = ""
     uncorrected: float | None = None
+    layers: float | None = None
 
     @property
     def known(self) -> bool:

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import hypot
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QFocusEvent,
-    QFontMetricsF,
-    QHelpEvent,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPen,
-    QPolygonF,
-)
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QWidget
 
 from core.plan.plan import Verdict
 from gui.theme import Colors
-from gui.widgets.plot_frame import Axis, Frame, FramedPlot
+from gui.widgets.plot_frame import Axis, Frame
 from gui.widgets.plot_ticks import decades, doublings
+from gui.widgets.point_plot import PointPlot
 
-_NAMED = 4  # of the dots that lie with another
-_REACH = 10.0  # pixels around the pointer
 _ORDER = (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT, Verdict.FITS)
 _WORDS = {
     Verdict.FITS: "fits",
@@ -34,9 +22,6 @@ _WORDS = {
     Verdict.DOES_NOT_FIT: "does not fit",
     Verdict.UNKNOWN: "unknown",
 }
-_NEXT = (Qt.Key.Key_Right, Qt.Key.Key_Up)
-_BEFORE = (Qt.Key.Key_Left, Qt.Key.Key_Down)
-_TAKE = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,49 +37,25 @@ class Dot:
     ringed: bool = False
 
 
-class ScatterPlot(FramedPlot):
-    """Shows dots on two logarithmic axes. ``taken`` carries the id of one that was clicked, or
-    reached with the arrow keys and taken with Enter."""
-
-    taken = Signal(str)
+class ScatterPlot(PointPlot[Dot]):
+    """Shows dots on two logarithmic axes."""
 
     def __init__(self, name: str, across: str, up: str, parent: QWidget | None = None) -> None:
         super().__init__(name, parent)
         self._titles = (across, up)
-        self._dots: tuple[Dot, ...] = ()
-        self._current = -1
         self._axes: tuple[Axis, Axis] | None = None
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
-        self._describe()
-
-    @property
-    def dots(self) -> tuple[Dot, ...]:
-        """What is drawn, from left to right."""
-        return self._dots
-
-    @property
-    def current(self) -> Dot | None:
-        """The dot that the keyboard is on."""
-        return self._dots[self._current] if 0 <= self._current < len(self._dots) else None
+        self.describe()
 
     def set_dots(self, dots: Sequence[Dot], across: str = "", up: str = "") -> None:
         """Show these; those without a place are left out. ``across`` and ``up`` are what the axes
         measure, where that has changed."""
         self._titles = (across or self._titles[0], up or self._titles[1])
-        before = self.current
-        drawn = (dot for dot in dots if dot.across > 0 and dot.up > 0)
-        self._dots = tuple(sorted(drawn, key=lambda dot: (dot.across, dot.up, dot.id)))
-        ids = [dot.id for dot in self._dots]
-        self._current = ids.index(before.id) if before and before.id in ids else -1
+        self.place_dots([dot for dot in dots if dot.across > 0 and dot.up > 0])
         self._axes = self._made_axes()
-        self._describe()
-        self.update()
 
-    def spoken_value(self) -> str:
-        """The dot that the keyboard is on, for a screen reader."""
-        dot = self.current
-        return dot.told.partition("\n")[0] if dot is not None else f"{len(self._dots)} points"
+    def rank(self, dot: Dot) -> int:
+        """Of dots at one place those that fit come first."""
+        return -_ORDER.index(dot.verdict)
 
     def axes(self) -> tuple[Axis, Axis] | None:
         """Memory in doublings, rates in decades."""
@@ -127,105 +88,18 @@ class ScatterPlot(FramedPlot):
                 painter.setBrush(Qt.BrushStyle.NoBrush)
                 painter.setPen(QPen(QColor(colors.text), 1.5))
                 painter.drawEllipse(where, 7.5, 7.5)
-        current = self.current
-        if current is not None and self.hasFocus():
-            where = frame.place(current.across, current.up)
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.setPen(QPen(QColor(colors.accent), 2))
-            painter.drawRect(QRectF(where.x() - 10, where.y() - 10, 20, 20))
+        self.draw_current(painter, frame, colors)
 
-    def nearest(self, place: QPointF) -> Dot | None:
-        """The dot under the pointer, if there is one; of several the one that fits."""
-        return next(iter(self._close(place)), None)
-
-    def told_at(self, place: QPointF) -> str:
-        """All about the nearest dot, and the names of those that lie with it."""
-        close = self._close(place)
-        if not close:
-            return ""
-        others = [dot.told.partition("\n")[0] for dot in close[1:]]
-        if not others:
-            return close[0].told
-        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-        return f"{close[0].told}\nnear it: {', '.join(others[:_NAMED])}{more}"
-
-    def _close(self, place: QPointF) -> list[Dot]:
-        """Dots under the pointer, the nearest first; of equals those that fit."""
-        frame = self._frame_now()
-        if frame is None:
-            return []
-        close = []
-        for dot in self._dots:
-            where = frame.place(dot.across, dot.up)
-            distance = hypot(where.x() - place.x(), where.y() - place.y())
-            if distance <= _REACH:
-                close.append((round(distance), -_ORDER.index(dot.verdict), dot.id, dot))
-        return [dot for *_, dot in sorted(close)]
-
-    # What Qt asks.
-
-    def event(self, event: QEvent) -> bool:
-        """Say which machines lie under the pointer."""
-        if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            QToolTip.showText(event.globalPos(), self.told_at(QPointF(event.pos())), self)
-            return True
-        return super().event(event)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        """A hand over what can be clicked."""
-        over = self.nearest(event.position()) is not None
-        self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        """A click takes the dot."""
-        dot = self.nearest(event.position())
-        if dot is not None and event.button() is Qt.MouseButton.LeftButton:
-            self.taken.emit(dot.id)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Arrows walk from dot to dot by memory and speed; Enter takes one."""
-        key = event.key()
-        if not self._dots or key not in (*_NEXT, *_BEFORE, *_TAKE):
-            super().keyPressEvent(event)
-            return
-        if key in _TAKE:
-            if self.current is not None:
-                self.taken.emit(self.current.id)
-            return
-        step = 1 if key in _NEXT else -1
-        start = 0 if self._current < 0 else self._current + step
-        self._current = min(max(start, 0), len(self._dots) - 1)
-        self._describe()
-        self.update()
-        self._tell_current()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        """What was told leaves with the keyboard."""
-        super().focusOutEvent(event)
-        QToolTip.hideText()
-
-    def _tell_current(self) -> None:
-        frame, dot = self._frame_now(), self.current
-        if frame is not None and dot is not None:
-            where = frame.place(dot.across, dot.up).toPoint()
-            QToolTip.showText(self.mapToGlobal(where), dot.told, self)
-
-    def _describe(self) -> None:
-        dot = self.current
+    def summary(self) -> str:
+        """How many there are of each verdict."""
         counts = [
             f"{count} {_WORDS[verdict]}"
             for verdict in reversed(_ORDER)
             if (count := sum(d.verdict is verdict for d in self._dots))
         ]
-        words = (
-            f"{len(self._dots)} machines: {', '.join(counts)}."
-            if counts
-            else self._words or "No machine is drawn."
-        )
-        self.setAccessibleDescription(dot.told.replace("\n", ", ") if dot else words)
-
-    def _frame_now(self) -> Frame | None:
-        return self.frame(QRectF(self.rect()), QFontMetricsF(self.font()))
+        if not counts:
+            return self._words or "No machine is drawn."
+        return f"{len(self._dots)} machines: {', '.join(counts)}."
 
     def _legend(
         self, metrics: QFontMetricsF, width: float

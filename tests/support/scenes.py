@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
@@ -16,10 +16,11 @@ from PySide6.QtWidgets import QGraphicsView
 
 import resources
 from core.machine import catalogue, combine, custom
-from core.machine.machine import Machine
+from core.machine.machine import Machine, OwnRun
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.panels.compare import ComparePage
+from gui.panels.explain.page import ExplainPage
 from gui.panels.measure import servers
 from gui.panels.session import SessionPage
 from gui.theme import Theme
@@ -77,6 +78,17 @@ def _session(window: MainWindow) -> None:
     page.show_turn(25)
 
 
+def _published(window: MainWindow) -> None:
+    """The page "Explain" with the runs of others, and two of one's own among them."""
+    own = OwnRun("", "", "cuda", 32, 118.0, 118.0, "Llama 3.1 8B", "Q4_K_M", 4_600_000_000, 203.0)
+    deep = replace(own, depth=8192, tok_s=95.0, bytes=5_670_000_000, ceiling=165.0)
+    window.document.set_this_computer(replace(machine(), id="this", runs=(own, deep)))
+    window.commands.explain.trigger()
+    page = window.findChild(ExplainPage)
+    assert page is not None
+    page.tabs.setCurrentIndex(3)
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
     """A specimen to open ("" for none) or bytes to write as a file, and what to do then."""
@@ -105,6 +117,7 @@ SCENES = (
     Scene("session", "Qwen3.6-35B-A3B", then=_session),
     Scene("measure", "Qwen3-4B", then=measured_scenes.measure),
     Scene("history", "Qwen3-4B", then=measured_scenes.history),
+    Scene("published-runs", "Llama-3.1-8B", then=_published),
     Scene("not-a-model", content=b"<!DOCTYPE html><title>Sign in</title>"),
 )
 

@@ -61,8 +61,8 @@ def _of_run(entry: Stored, plan: PlanSnapshot) -> list[OwnRun]:
             continue
         if any(metrics.drafted(sample) for sample in cell.measured):
             continue
-        expected = _uncorrected(plan, point.depth)
-        if expected is not None:
+        figures = _figures(plan, point.depth)
+        if figures is not None and figures.uncorrected is not None:
             found.append(
                 OwnRun(
                     plan.fingerprint,
@@ -70,17 +70,21 @@ def _of_run(entry: Stored, plan: PlanSnapshot) -> list[OwnRun]:
                     plan.backend,
                     round(point.depth),
                     point.steps.median,
-                    expected,
+                    figures.uncorrected,
+                    plan.model,
+                    plan.label,
+                    figures.bytes,
+                    figures.ceiling,
+                    entry.run.started[:10],
                 )
             )
     return found
 
 
-def _uncorrected(plan: PlanSnapshot, depth: float) -> float | None:
-    """What was expected where the rate belongs to, without any run of one's own."""
+def _figures(plan: PlanSnapshot, depth: float) -> DepthFigures | None:
+    """What was expected where the rate belongs to."""
     near = [f for f in plan.at if abs(f.depth - depth) <= 2]
-    best: DepthFigures | None = min(near, key=lambda f: abs(f.depth - depth), default=None)
-    return best.uncorrected if best is not None else None
+    return min(near, key=lambda f: abs(f.depth - depth), default=None)
 
 
 def _hardware(values: dict[str, Any]) -> tuple[str, ...]:

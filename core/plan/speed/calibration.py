@@ -23,7 +23,8 @@ from core.provenance import Rank, Source
 
 # So much wider, in the logarithm, for a part of which no run is known.
 _STRANGER = 1.25
-_WORDS = {
+# What a backend is called, and the parts that it runs on.
+BACKEND_WORDS = {
     Backend.CPU: ("CPU", "processors"),
     Backend.CUDA: ("CUDA", "cards"),
     Backend.METAL: ("Metal", "chips"),
@@ -61,7 +62,7 @@ class Group(NamedTuple):
     @property
     def words(self) -> str:
         """ "CUDA, 241 runs on 46 cards"."""
-        name, parts = _WORDS[self.backend]
+        name, parts = BACKEND_WORDS[self.backend]
         vendor = f" on {_VENDORS[self.vendor]}" if self.vendor else ""
         other = "" if self.known else ", none of this architecture"
         return f"{name}{vendor}, {self.runs} runs on {self.machines} {parts}{other}"

@@ -242,4 +242,4 @@ def _band(
         Number(value, Unit.TOKENS_PER_SECOND, made.source, _FORMULA, tuple(inputs), note)
         for value in point
     )
-    return Band(low, mid, high, basis, uncorrected)
+    return Band(low, mid, high, basis, uncorrected, costs.layers)

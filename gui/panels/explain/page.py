@@ -1,4 +1,4 @@
-"""The page "Explain": how a cache grows, what a format does to weights, how text is cut."""
+"""The page "Explain": caches, formats, how text is cut, and how fast others were."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
 from gui.document import Document
 from gui.panels.explain.block_view import BlockView
 from gui.panels.explain.cache_growth import CacheGrowth
+from gui.panels.explain.published_view import PublishedView
 from gui.panels.explain.token_view import TokenView
 from gui.widgets.scrolled import scrolled
 
@@ -19,6 +20,7 @@ class ExplainPage(QWidget):
         self.cache = CacheGrowth(document)
         self.blocks = BlockView(document)
         self.tokens = TokenView(document)
+        self.published = PublishedView(document)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
         self.tabs.setAccessibleName("What is explained")
@@ -26,6 +28,7 @@ class ExplainPage(QWidget):
             (self.cache, "Why there is a cache"),
             (self.blocks, "What a format does"),
             (self.tokens, "How text is cut"),
+            (self.published, "How fast others were"),
         ):
             self.tabs.addTab(scrolled(widget, name), name)
         column = QVBoxLayout(self)

@@ -69,6 +69,20 @@ def test_the_plan_shows_the_latest_measured_points_at_their_true_depth() -> None
     assert measured(other.model, other.settings, other.machine.runs) == ()
 
 
+def test_an_own_run_says_what_it_was_of_and_what_was_possible() -> None:
+    stored = made(0.8)
+    first = own_runs([stored], HERE)[0]
+    assert (first.title, first.label) == (PLAN.model.name, PLAN.weights.label)
+    assert first.date == stored.run.started[:10]
+    assert stored.plan is not None
+    figures = stored.plan.figures(first.depth)
+    assert figures is not None
+    assert (first.bytes, first.ceiling) == (figures.bytes, figures.ceiling)
+    # 936.2 GB/s over the bytes of a token is the ceiling.
+    assert first.bytes is not None
+    assert first.ceiling == pytest.approx(936.2e9 / first.bytes, rel=1e-3)
+
+
 def test_runs_of_another_computer_or_without_a_plan_say_nothing() -> None:
     elsewhere = made(0.8)
     elsewhere = replace(elsewhere, run=replace(elsewhere.run, machine=as_dict(RAM)))

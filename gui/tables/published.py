@@ -1,0 +1,91 @@
+"""Published runs and the user's own as the rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from PySide6.QtCore import Qt
+
+from core.explain.entries import Entry
+from core.gguf import display
+from core.units import UnitSystem, format_bandwidth, format_bytes, format_share, format_tokens
+from gui.tables.sheet import Column, Sheet, longest
+
+
+def show_entries(sheet: Sheet, entries: Sequence[Entry], units: UnitSystem) -> None:
+    """Fill a sheet with these, sorted as it was."""
+    before, order = sheet.sorted_by, sheet.sort_order
+    sheet.set_source(_columns(entries, units), len(entries), lambda: _haystack(entries))
+    if before >= 0:
+        sheet.sort(before, order)
+
+
+def _haystack(entries: Sequence[Entry]) -> list[str]:
+    return [f"{e.told} {e.address}".casefold() for e in entries]
+
+
+def _columns(entries: Sequence[Entry], units: UnitSystem) -> list[Column]:
+    def words(name: str, title: str, read: Callable[[Entry], str], **more: Any) -> Column:
+        texts = [display(read(entry)) for entry in entries]
+        return Column(
+            name,
+            title,
+            texts.__getitem__,
+            lambda n: read(entries[n]),
+            lambda: [text.casefold() for text in texts],
+            tip=lambda n: entries[n].told,
+            widest="" if more.get("stretch") else longest(texts),
+            **more,
+        )
+
+    def figure(
+        name: str,
+        title: str,
+        read: Callable[[Entry], float | None],
+        text: Callable[[Any], str],
+        help: str = "",
+    ) -> Column:
+        values = [read(entry) for entry in entries]
+        texts = ["" if value is None else text(value) for value in values]
+        return Column(
+            name,
+            title,
+            texts.__getitem__,
+            values.__getitem__,
+            lambda: [-1.0 if value is None else value for value in values],
+            number=True,
+            help=help,
+            tip=lambda n: entries[n].told,
+            widest=longest(texts),
+        )
+
+    return [
+        figure(
+            "share_of_peak",
+            "Share",
+            lambda e: e.share,
+            format_share,
+            "Tokens per second times bytes per token, over the peak bandwidth",
+        ),
+        figure("decode_tok_s", "tok/s", lambda e: e.decode, lambda v: f"{v:,.1f}"),
+        figure(
+            "bytes_per_token",
+            "Read a token",
+            lambda e: e.bytes,
+            lambda v: format_bytes(round(v), units),
+            "Weights and cache that one token reads",
+        ),
+        figure("depth_tokens", "Depth", lambda e: e.depth, lambda v: format_tokens(round(v))),
+        words("machine", "Machine", lambda e: e.machine, stretch=3),
+        words("backend", "Backend", lambda e: e.backend, wanted=True),
+        words("model", "Model", lambda e: e.model, wanted=True),
+        words("quantization", "Quantization", lambda e: e.quantization, wanted=True),
+        words("kind", "Kind", lambda e: e.kind, wanted=True),
+        words("date", "Date", lambda e: e.date, wanted=True),
+        words("program", "Program", lambda e: e.program),
+        figure("bandwidth_bytes_s", "Peak", lambda e: e.bandwidth, format_bandwidth),
+        words("remark", "Remark", lambda e: e.remark, elide=Qt.TextElideMode.ElideRight),
+        words("source", "Source", lambda e: e.source, elide=Qt.TextElideMode.ElideRight),
+        words("address", "Address", lambda e: e.address, elide=Qt.TextElideMode.ElideRight),
+    ]
