@@ -82,16 +82,22 @@ def compare_models(
 
 
 def _fitted(candidate: Candidate, choice: Choice, own: Model | None) -> Choice:
+    if candidate.model is own:
+        return replace(choice, requantize=candidate.requantize)
     trained = candidate.model.shape.context_length
     if choice.context is not None and trained and choice.context > trained:
         choice = replace(choice, context=trained)
     if choice.depth is not None and trained and choice.depth > trained:
         choice = replace(choice, depth=trained)
-    if candidate.model is not own:
-        choice = replace(
-            choice, gpu_layers="all", cpu_moe=0, projector=None, draft=None, draft_head=False
-        )
-    return replace(choice, requantize=candidate.requantize)
+    return replace(
+        choice,
+        requantize=candidate.requantize,
+        gpu_layers="all",
+        cpu_moe=0,
+        projector=None,
+        draft=None,
+        draft_head=False,
+    )
 
 
 def _row(candidate: Candidate, machine: Machine, choice: Choice, prompt: int) -> ModelRow:

@@ -94,6 +94,16 @@ def test_users_share_the_weights_and_can_be_planned_for_in_one_step(
     assert "does not fit" in side.memory.text()
 
 
+def test_the_context_of_each_user_is_the_one_that_is_then_planned(
+    dialog: PassesDialog, document: Document
+) -> None:
+    document.choose(context=1000, slots=1)  # which the engine pads to 1,024
+    dialog.users.users.box.setValue(4)
+    assert "4 caches of 1,000 tokens" in dialog.users.memory.text()
+    dialog.users.use.click()
+    assert document.choice.context == 4 * 1000
+
+
 def test_where_nothing_is_known_there_is_a_sentence_and_no_figure(
     dialog: PassesDialog, document: Document
 ) -> None:

@@ -396,7 +396,7 @@ def test_the_same_cells_once_more_lay_out_nothing(
     wrap = Wrap()
     cells = wrapped(qtbot, wrap, ["one", "two"], 300)
     placed: list[Wrap] = []
-    monkeypatch.setattr(Wrap, "_place", placed.append)
+    monkeypatch.setattr(Wrap, "_place", lambda self: placed.append(self))
     wrap.set_cells(cells)
     assert placed == []
     cells[1].hide()

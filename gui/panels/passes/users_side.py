@@ -118,14 +118,14 @@ class UsersSide(QWidget):
     def _changes(self, plan: Plan, users: int) -> dict[str, Any]:
         """The choice that gives each of them as much context as one request has now."""
         rules = RULES[Engine(plan.settings.engine)]
-        each = min(context_per_request(plan.settings), plan.settings.requested_context)
+        each = _context_of_each(plan)
         context = each if rules.per_request else each * users
         return {"slots": users, "context": context, "depth": None, "unified_cache": None}
 
     def _show_memory(self, plan: Plan, users: int) -> None:
         changes = self._changes(plan, users)
         after = self._document.what_if(**changes)
-        each = format_tokens(min(context_per_request(plan.settings), plan.settings.context))
+        each = format_tokens(_context_of_each(plan))
         word = theme.colors().verdict(after.verdict).word
         self.memory.set_text(
             f"Memory for {users} caches of {each} tokens: {word}, "
@@ -138,6 +138,11 @@ class UsersSide(QWidget):
         if self._plan is not None:
             self._document.end_step()
             self._document.choose(**self._changes(self._plan, self.users.value))
+
+
+def _context_of_each(plan: Plan) -> int:
+    """Tokens that one request was given, without what the engine pads."""
+    return min(context_per_request(plan.settings), plan.settings.requested_context)
 
 
 def _rate(value: float, users: int, plan: Plan) -> Number[float]:

@@ -12,6 +12,7 @@ from core.gguf import open_file
 from core.machine import machine_from
 from core.model import model_from
 from core.model.model import Model
+from core.plan import resolve
 from core.plan.choice import Choice
 from resources import specimens
 from tests.support.heads import heads
@@ -122,3 +123,11 @@ def test_what_was_chosen_for_the_open_model_alone_is_not_asked_of_others() -> No
     settings = (first.figures.plan.settings, second.figures.plan.settings)
     assert [s.gpu_layers for s in settings] == [3, 33]
     assert [s.cpu_moe for s in settings] == [7, 0]
+
+
+def test_the_open_model_is_compared_with_the_very_plan_that_is_shown() -> None:
+    # Four slots share the context, so that each has what the model was trained for.
+    own = specimen("Mistral-7B")
+    choice = Choice(context=4 * 32_768, slots=4, unified_cache=False)
+    (row,) = compare_models([Candidate(own)], CARD, choice, own=own)
+    assert row.figures.plan == resolve(own, CARD, choice)
