@@ -2,52 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from gui.document import Document
-from gui.settings import StoredComparison
 
 if TYPE_CHECKING:
+    from gui.main_window.window import MainWindow
     from gui.panels.command import CommandDialog
-    from gui.panels.compare import ComparePage
-    from gui.panels.compare.own_machines import OwnMachinesDialog
     from gui.panels.passes import PassesDialog
 
 
-def explain(document: Document) -> QWidget:
+def add_pages(window: MainWindow) -> None:
+    """The pages beside the plan, in the order of their keys."""
+    bar, measuring = window.page_bar, window.measuring
+    bar.add_page("Compare", lambda: _compare(window))
+    bar.add_page("Session", lambda: _session(window))
+    bar.add_page("Measure", measuring.measure_page)
+    bar.add_page("History", measuring.history_page)
+    bar.add_page("Explain", lambda: _explain(window.document))
+
+
+def _explain(document: Document) -> QWidget:
     """How a cache grows, and what a format does to weights."""
     from gui.panels.explain.page import ExplainPage
 
     return ExplainPage(document)
 
 
-def compare(document: Document, stored: StoredComparison) -> ComparePage:
+def _compare(window: MainWindow) -> QWidget:
     """Machines for a model, models for a machine, recipe by context."""
     from gui.panels.compare import ComparePage
 
-    return ComparePage(document, stored)
+    page = ComparePage(window.document, window.settings.comparison)
+    page.stored_changed.connect(lambda stored: window.kept.save(comparison=stored))
+    page.open_asked.connect(window.open_path)
+    page.said.connect(window.say)
+    return page
 
 
-def own_machines(document: Document, window: QWidget) -> OwnMachinesDialog:
-    """The machines that the user keeps."""
-    from gui.panels.compare.own_machines import OwnMachinesDialog
-
-    dialog = OwnMachinesDialog(document, window)
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.compare.hide()  # nothing is compared here
-    dialog.show()
-    return dialog
-
-
-def session(document: Document, stored: str, keep: Callable[[str], None]) -> QWidget:
+def _session(window: MainWindow) -> QWidget:
     """How long a whole conversation takes."""
     from gui.panels.session import SessionPage
 
-    return SessionPage(document, stored, keep)
+    # A slider changes it many times a second: written with everything else at the end.
+    keep = window.kept.keep
+    return SessionPage(window.document, window.settings.session, lambda text: keep(session=text))
+
+
+def own_machines(window: MainWindow) -> None:
+    """The machines that the user keeps; the plan's picker offers them."""
+    from gui.panels.compare.own_machines import OwnMachinesDialog
+
+    dialog = OwnMachinesDialog(window.document, window)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.compare.hide()  # nothing is compared here
+    dialog.changed.connect(window.page.plan.machine.show_machine)
+    dialog.show()
 
 
 def double_click(window: QWidget) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
@@ -27,24 +24,27 @@ from core.problems import Problem, Severity
 from core.remote import FileLink, is_link
 from core.tabular import TextFormat
 from core.units import UnitSystem, format_bytes
-from gui import settings as settings_file
 from gui.document import Document
-from gui.main_window import about, clipboard, machine_report, pages
+from gui.main_window import clipboard, pages
 from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.attaching import Attaching
 from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files, dropped_link
 from gui.main_window.engine_check import LOG_NAMES, EngineCheck
 from gui.main_window.file_watch import FileWatch
 from gui.main_window.finding import Finding
+from gui.main_window.first_looks import FirstLooks
+from gui.main_window.kept_settings import KeptSettings
 from gui.main_window.measuring import Measuring
 from gui.main_window.page_bar import PageBar
 from gui.main_window.this_computer import ThisComputer
+from gui.main_window.wiring import connect_actions
 from gui.panels.header_line import window_title
 from gui.panels.loading_strip import LoadingStrip
 from gui.panels.model_page import ModelPage
 from gui.panels.plan.beside import Beside
 from gui.panels.problem_area import ProblemArea, with_what_stays
 from gui.panels.welcome import WelcomePanel
+from gui.settings import Settings
 from gui.theme import Theme, ThemeMode
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.reading_order import move_focus
@@ -53,8 +53,6 @@ from gui.workers.runner import Function, Runner
 
 # The window without a stored geometry, in logical pixels.
 _SIZE = (1280, 800)
-# A timer's turn comes after everything that waits to be painted.
-_AFTER_PAINT_MS = 1
 
 
 class MainWindow(QMainWindow):
@@ -64,13 +62,11 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.document = document
         self._theme = theme
-        self._settings_path = settings_path
-        self.settings = self._stored = settings_file.load(settings_path)
+        self.kept = KeptSettings(settings_path, self._state)
         document.set_units(self.settings.units)
         document.set_margins(self.settings.margins)
         theme.set_mode(ThemeMode(self.settings.theme))
         self._was_painted = False
-        self._described = False
         self._opening: Path | FileLink | None = None
         self._link: FileLink | None = None  # of the open model, where it lies elsewhere
         self._missing: frozenset[Path] = frozenset()
@@ -87,17 +83,15 @@ class MainWindow(QMainWindow):
             self,
         )
         self.finding = Finding(document, self)
-        self._looker = Runner("recent files", self)
         self.file_watch = FileWatch(document, self)
-        self._summariser = Runner("specimens", self)
         self.setObjectName("window")
         self.commands = Actions(self, document.undo_stack)
+        self._specimens = resources.specimens()
         self._build()
         self._connect()
         self._restore()
         self._show_model()
         self._show_recent()
-        self._specimens = resources.specimens()
         self.welcome.set_specimens(self._specimens)
         self.commands.set_specimens(self._specimens)
         # A file may be dropped anywhere, on text fields too.
@@ -105,6 +99,11 @@ class MainWindow(QMainWindow):
             child.setAcceptDrops(False)
         self.setAcceptDrops(True)
         self.welcome.setFocus()
+
+    @property
+    def settings(self) -> Settings:
+        """What counts now."""
+        return self.kept.now
 
     # Opening.
 
@@ -115,7 +114,7 @@ class MainWindow(QMainWindow):
         else:
             self.open_path(names[0])
         if len(names) > 1:
-            self._say(f"Opened the first of {len(names)} files; one window shows one model.")
+            self.say(f"Opened the first of {len(names)} files; one window shows one model.")
 
     def open_path(self, name: str | Path) -> None:
         """Read this file off the GUI thread; what is shown stays until it has been read."""
@@ -172,8 +171,7 @@ class MainWindow(QMainWindow):
             return
         self._link = place if isinstance(place, FileLink) else None
         if isinstance(place, Path) and place not in self._specimens:
-            self.settings = self.settings.with_recent(str(place))
-            self._save()
+            self.kept.save(self.settings.with_recent(str(place)))
             self._show_recent()
         self.document.set_model(model)
 
@@ -197,7 +195,7 @@ class MainWindow(QMainWindow):
         if plan is not None:
             text = clipboard.report_as(form, plan, self.document.units)
             QGuiApplication.clipboard().setText(text)
-            self._say(f"The report is on the clipboard, as {form.value}.")
+            self.say(f"The report is on the clipboard, as {form.value}.")
 
     # What is shown.
 
@@ -235,8 +233,11 @@ class MainWindow(QMainWindow):
         serious = [p for p in found if p.severity is not Severity.NOTE]
         self.problems.set_problems([*self._failures, *self.file_watch.problems, *serious])
 
+    def _recent(self) -> list[Path]:
+        return [Path(name) for name in self.settings.recent_files]
+
     def _show_recent(self) -> None:
-        paths = [Path(name) for name in self.settings.recent_files]
+        paths = self._recent()
         self.welcome.set_recent(paths, self._missing)
         self.commands.set_recent(paths, self._missing)
 
@@ -244,7 +245,8 @@ class MainWindow(QMainWindow):
         self._missing = missing
         self._show_recent()
 
-    def _say(self, sentence: str) -> None:
+    def say(self, sentence: str) -> None:
+        """A sentence beside the pages; "" when it is over."""
         self.message.setText(sentence)
 
     def _show_measuring(self, measuring: bool) -> None:
@@ -252,54 +254,27 @@ class MainWindow(QMainWindow):
         self.welcome.computer.set_measuring(measuring)
         self.commands.measure.setEnabled(not measuring)
 
-    def _keep_session(self, text: str) -> None:
-        """Written with everything else at the end: a slider changes it many times a second."""
-        self.settings = replace(self.settings, session=text)
-
     def _keep_link(self, text: str) -> None:
-        self.settings = self.settings.with_link(text)
+        self.kept.save(self.settings.with_link(text))
         self.finding.links = self.settings.links
-        self._save()
 
-    def _measure_disk(self) -> None:
+    def measure_disk(self) -> None:
+        """Time the disk that the open model lies on."""
         model = self.document.model
         if model is not None:
             self.computer.measure_disk(model.file.header.path)
-
-    def _keep_engine_folder(self, folder: str) -> None:
-        self.settings = replace(self.settings, engine_folder=folder)
-        self._save()
-
-    def _keep_margins(self) -> None:
-        self.settings = replace(self.settings, margins=dict(self.document.margins))
-        self._save()
-
-    def _show_own_machines(self) -> None:
-        dialog = pages.own_machines(self.document, self)
-        dialog.changed.connect(self.page.plan.machine.show_machine)
-
-    def _make_compare(self) -> QWidget:
-        page = pages.compare(self.document, self.settings.comparison)
-        page.stored_changed.connect(self._keep_comparison)
-        page.open_asked.connect(self.open_path)
-        page.said.connect(self._say)
-        return page
-
-    def _keep_comparison(self, stored: settings_file.StoredComparison) -> None:
-        self.settings = replace(self.settings, comparison=stored)
-        self._save()
 
     # Choices of the window.
 
     def choose_units(self, units: UnitSystem) -> None:
         """Show sizes in these units, now and next time."""
-        self.settings = replace(self.settings, units=units)
+        self.kept.keep(units=units)
         self.document.set_units(units)
         self._tick()
 
     def choose_theme(self, mode: ThemeMode) -> None:
         """Use this theme, now and next time."""
-        self.settings = replace(self.settings, theme=mode.value)
+        self.kept.keep(theme=mode.value)
         self._theme.set_mode(mode)
         self._tick()
 
@@ -308,19 +283,12 @@ class MainWindow(QMainWindow):
         self.commands.units.set_value(units, units.value)
         self.commands.theme.set_value(mode, THEME_WORDS[mode])
 
-    def _save(self) -> None:
-        self.settings = replace(
-            self.settings,
-            geometry=self.saveGeometry().toBase64().toStdString(),
-            splitter=self.page.splitter_state(),
-        )
-        try:
-            self._stored = settings_file.save_changes(
-                self._settings_path, self._stored, self.settings
-            )
-            self.settings = self._stored
-        except OSError as error:
-            logging.warning("settings could not be saved: %s", error)
+    def _state(self) -> dict[str, str]:
+        """What the settings keep of the window itself."""
+        return {
+            "geometry": self.saveGeometry().toBase64().toStdString(),
+            "splitter": self.page.splitter_state(),
+        }
 
     # What Qt asks.
 
@@ -329,7 +297,7 @@ class MainWindow(QMainWindow):
         super().paintEvent(event)
         if not self._was_painted:
             self._was_painted = True
-            QTimer.singleShot(0, self._after_first_paint)
+            QTimer.singleShot(0, lambda: self._first_looks.begin(self.opener))
 
     def focusNextPrevChild(self, next: bool) -> bool:
         """The Tab key goes on as one reads."""
@@ -343,7 +311,7 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep the settings and end the threads."""
-        self._save()
+        self.kept.save()
         self.hide()
         self.measuring.end()
         runners = self.findChildren(Runner)
@@ -398,16 +366,12 @@ class MainWindow(QMainWindow):
         column.addWidget(self.loading)
         column.addWidget(self.pages, 1)
         self.setCentralWidget(middle)
+        self._first_looks = FirstLooks(
+            self.computer, self.welcome, self.pages, self._specimens, self._recent, self
+        )
         self._drop_hint = DropHint(self)
         self.page_bar = PageBar(self.page.views)
-        self.page_bar.add_page("Compare", self._make_compare)
-        self.page_bar.add_page(
-            "Session",
-            lambda: pages.session(self.document, self.settings.session, self._keep_session),
-        )
-        self.page_bar.add_page("Measure", self.measuring.measure_page)
-        self.page_bar.add_page("History", self.measuring.history_page)
-        self.page_bar.add_page("Explain", lambda: pages.explain(self.document))
+        pages.add_pages(self)
         self.message = ElidedText()
         # Beside the pages; what a status bar shows by itself would hide them.
         self.statusBar().addPermanentWidget(self.page_bar)
@@ -419,43 +383,9 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self.attaching = Attaching(self.document, self.page.plan.what_if.beside, self)
         self.attaching.refused.connect(lambda problems: self._fail(*problems))
-        self.attaching.said.connect(self._say)
+        self.attaching.said.connect(self.say)
+        connect_actions(self)
         a = self.commands
-        for action, slot in (
-            (a.open, self.ask_for_file),
-            (a.open_link, self.finding.ask_for_link),
-            (a.cancel, self.opener.cancel),
-            (a.reload, self.reload),
-            (a.close_model, self.close_model),
-            (a.double_click, lambda: pages.double_click(self)),
-            (a.quit, self.close),
-            (a.reset, self.document.reset),
-            (a.copy_markdown, lambda: self.copy_report(TextFormat.MARKDOWN)),
-            (a.copy_json, lambda: self.copy_report(TextFormat.JSON)),
-            (a.passes, lambda: pages.passes(self.document, self).open_front()),
-            (a.copy_command, lambda: pages.command(self.document, self).open_copy()),
-            (a.paste_settings, lambda: pages.command(self.document, self).open_paste()),
-            (a.filter, self.page.show_filter),
-            (a.overview, lambda: self.page.show_panel(self.page.overview)),
-            (a.tensors, lambda: self.page.show_panel(self.page.tensors)),
-            (a.metadata, lambda: self.page.show_panel(self.page.metadata)),
-            (a.plan, lambda: self.page.show_panel(self.page.plan)),
-            (a.compare, lambda: self.page_bar.open_named("Compare")),
-            (a.session, lambda: self.page_bar.open_named("Session")),
-            (a.measure_run, lambda: self.page_bar.open_named("Measure")),
-            (a.history, lambda: self.page_bar.open_named("History")),
-            (a.explain, lambda: self.page_bar.open_named("Explain")),
-            (a.detect, lambda: self.computer.detect(wake=True)),
-            (a.measure, self.computer.measure),
-            (a.use_measured, self.computer.use_measured),
-            (a.own_machines, self._show_own_machines),
-            (a.measure_disk, self._measure_disk),
-            (a.save_machine, lambda: machine_report.save(self, self.document.machine, self._say)),
-            (a.check_engine, self.engine_check.open),
-            (a.shortcuts, lambda: about.show_keys(self, a.keys())),
-            (a.about, lambda: about.show_about(self)),
-        ):
-            action.triggered.connect(slot)
         a.file_chosen.connect(self.open_path)
         a.units_chosen.connect(self.choose_units)
         a.theme_chosen.connect(self.choose_theme)
@@ -473,19 +403,20 @@ class MainWindow(QMainWindow):
         self.opener.progressed.connect(self._show_progress)
         self.opener.finished.connect(self._opened)
         self.opener.ended.connect(self._reading_ended)
-        self.computer.said.connect(self._say)
+        self.computer.said.connect(self.say)
         self.computer.rate_changed.connect(a.show_measured)
         self.computer.meter.started.connect(lambda: self._show_measuring(True))
         self.computer.meter.ended.connect(lambda: self._show_measuring(False))
-        self.engine_check.folder_chosen.connect(self._keep_engine_folder)
-        self.measuring.folder_chosen.connect(self._keep_engine_folder)
+        for chooser in (self.engine_check, self.measuring):
+            chooser.folder_chosen.connect(lambda folder: self.kept.save(engine_folder=folder))
         self.measuring.runs_found.connect(self.computer.set_runs)
-        self._looker.finished.connect(self._show_missing)
+        self._first_looks.missing_found.connect(self._show_missing)
         self.file_watch.differs.connect(self._show_problems)
         self.problems.stack.acted.connect(self.reload)
-        self._summariser.finished.connect(self.welcome.set_summaries)
         self.document.model_changed.connect(self._show_model)
-        self.document.margins_changed.connect(self._keep_margins)
+        self.document.margins_changed.connect(
+            lambda: self.kept.save(margins=dict(self.document.margins))
+        )
         a.cancel.setEnabled(False)
 
     def _restore(self) -> None:
@@ -494,28 +425,3 @@ class MainWindow(QMainWindow):
             screen = QGuiApplication.primaryScreen().availableSize()
             self.resize(min(_SIZE[0], screen.width()), min(_SIZE[1], screen.height()))
         self.page.restore_splitter(self.settings.splitter)
-
-    def _after_first_paint(self) -> None:
-        if self.opener.running:
-            # The file is what the user waits for; more threads would only slow it down.
-            self.opener.ended.connect(
-                lambda: QTimer.singleShot(_AFTER_PAINT_MS, self, self._look_around),
-                Qt.ConnectionType.SingleShotConnection,
-            )
-        else:
-            self._look_around()
-            # Whoever reads the welcome page does not notice; with a file the plot loads itself.
-            QTimer.singleShot(0, lambda: import_module("gui.widgets.plot_canvas"))
-
-    def _look_around(self) -> None:
-        """This computer, and whether the recent files are still there."""
-        self.computer.detect()
-        self._looker.start(opening.missing([Path(p) for p in self.settings.recent_files]))
-        self._describe_specimens()
-        self.pages.currentChanged.connect(self._describe_specimens)
-
-    def _describe_specimens(self) -> None:
-        """Once, when the welcome page is in front and the window has been painted."""
-        if self.pages.currentWidget() is self.welcome and not self._described:
-            self._described = True
-            self._summariser.start(opening.summarising(self._specimens))

@@ -600,7 +600,7 @@ def test_the_report_can_be_copied_as_markdown_and_as_json(
 
 def test_a_file_name_is_never_taken_for_markup(window: MainWindow) -> None:
     path = Path("/models/<b>bold & so.gguf")
-    window.settings = window.settings.with_recent(str(path))
+    window.kept.keep(window.settings.with_recent(str(path)))
     window._show_recent()
     action = window.commands.recent_menu.actions()[0]
     assert "&lt;b&gt;bold &amp; so.gguf" in action.toolTip()

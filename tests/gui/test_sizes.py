@@ -119,7 +119,7 @@ def test_a_larger_font_asks_for_no_larger_window(
     larger.setPointSizeF(13)
     qapp.setFont(larger)
     try:
-        again = MainWindow(Document(), window._theme, window._settings_path)
+        again = MainWindow(Document(), window._theme, window.kept.path)
         qtbot.addWidget(again)
         again.show()
         weigh(qtbot, again, "Qwen3.6-35B", card)

@@ -1,0 +1,51 @@
+"""What every action of the menus does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.tabular import TextFormat
+from gui.main_window import about, machine_report, pages
+
+if TYPE_CHECKING:
+    from gui.main_window.window import MainWindow
+
+
+def connect_actions(window: MainWindow) -> None:
+    """Connect the actions of this window, which is whole."""
+    a = window.commands
+    for action, slot in (
+        (a.open, window.ask_for_file),
+        (a.open_link, window.finding.ask_for_link),
+        (a.cancel, window.opener.cancel),
+        (a.reload, window.reload),
+        (a.close_model, window.close_model),
+        (a.double_click, lambda: pages.double_click(window)),
+        (a.quit, window.close),
+        (a.reset, window.document.reset),
+        (a.copy_markdown, lambda: window.copy_report(TextFormat.MARKDOWN)),
+        (a.copy_json, lambda: window.copy_report(TextFormat.JSON)),
+        (a.passes, lambda: pages.passes(window.document, window).open_front()),
+        (a.copy_command, lambda: pages.command(window.document, window).open_copy()),
+        (a.paste_settings, lambda: pages.command(window.document, window).open_paste()),
+        (a.filter, window.page.show_filter),
+        (a.overview, lambda: window.page.show_panel(window.page.overview)),
+        (a.tensors, lambda: window.page.show_panel(window.page.tensors)),
+        (a.metadata, lambda: window.page.show_panel(window.page.metadata)),
+        (a.plan, lambda: window.page.show_panel(window.page.plan)),
+        (a.compare, lambda: window.page_bar.open_named("Compare")),
+        (a.session, lambda: window.page_bar.open_named("Session")),
+        (a.measure_run, lambda: window.page_bar.open_named("Measure")),
+        (a.history, lambda: window.page_bar.open_named("History")),
+        (a.explain, lambda: window.page_bar.open_named("Explain")),
+        (a.detect, lambda: window.computer.detect(wake=True)),
+        (a.measure, window.computer.measure),
+        (a.use_measured, window.computer.use_measured),
+        (a.own_machines, lambda: pages.own_machines(window)),
+        (a.measure_disk, window.measure_disk),
+        (a.save_machine, lambda: machine_report.save(window, window.document.machine, window.say)),
+        (a.check_engine, window.engine_check.open),
+        (a.shortcuts, lambda: about.show_keys(window, a.keys())),
+        (a.about, lambda: about.show_about(window)),
+    ):
+        action.triggered.connect(slot)
