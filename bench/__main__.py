@@ -10,6 +10,7 @@ BENCHMARKS = (
     "compare",
     "calibration",
     "tables",
+    "library",
     "slider",
     "detect",
     "startup",
