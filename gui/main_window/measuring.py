@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,12 +11,12 @@ from PySide6.QtCore import QObject, Signal
 
 from core.machine.machine import Machine
 from gui.document import Document
-from gui.workers.run_history import RunHistory, reading_own_runs
 from gui.workers.runner import Runner
 
 if TYPE_CHECKING:
     from gui.panels.history.page import HistoryPage
     from gui.panels.measure.page import MeasurePage
+    from gui.workers.run_history import RunHistory
 
 
 class Measuring(QObject):
@@ -37,14 +38,22 @@ class Measuring(QObject):
         self._document = document
         self._folder = folder
         self._check_log = check_log
-        self.history = RunHistory(path, self)
+        self._path = path
         self._looked_at: Machine | None = None
         self._looker = Runner("own runs", self)
         self._looker.finished.connect(self.runs_found)
-        self.history.changed.connect(self._look_again)
         document.machine_changed.connect(self._look)
         self._measure: MeasurePage | None = None
         self._history_page: HistoryPage | None = None
+
+    @cached_property
+    def history(self) -> RunHistory:
+        """What was measured before; imported when somebody first asks, after the first paint."""
+        from gui.workers.run_history import RunHistory
+
+        history = RunHistory(self._path, self)
+        history.changed.connect(self._look_again)
+        return history
 
     def _look(self) -> None:
         """This computer is known, or is another one: what was measured on it?"""
@@ -53,8 +62,10 @@ class Measuring(QObject):
             self._looked_at is not None and machine.devices == self._looked_at.devices
         ):
             return
+        from gui.workers.run_history import reading_own_runs
+
         self._looked_at = machine
-        self._looker.start(reading_own_runs(self.history.path, machine))
+        self._looker.start(reading_own_runs(self._path, machine))
 
     def _look_again(self) -> None:
         """Runs were added, deleted or brought back; a run under way is looked at when it ends."""
@@ -85,4 +96,5 @@ class Measuring(QObject):
             self._measure.end()
         if self._history_page is not None:
             self._history_page.end()
-        self.history.close()
+        if "history" in vars(self):
+            self.history.close()

@@ -282,3 +282,19 @@ def test_a_second_start_hands_its_file_to_the_first_window(tmp_path: Path) -> No
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
         assert process.stdout.readline() == f"{ROOT / 'a model.gguf'}\n"
     assert process.returncode == 0
+
+
+def test_what_no_first_window_shows_is_not_imported_before_it() -> None:
+    code = (
+        "import sys\n"
+        "import gui.app, gui.main_window\n"
+        "late = ('numpy', 'pyqtgraph', 'gguf', 'pynvml', 'psutil', 'regex', 'sqlite3', 'ssl')\n"
+        "ours = ('core.report', 'core.compare', 'core.measure', 'core.tokens', 'core.plan.session',"
+        "        'core.plan.commands', 'core.explain')\n"
+        "print([name for name in (*late, *ours) if name in sys.modules])\n"
+    )
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, check=True, timeout=60, capture_output=True
+    )
+    assert done.stdout.split() == [b"[]"]
