@@ -28,7 +28,7 @@ from gui.widgets.reading_order import reading_order
 
 # Two columns need about so many characters of the system's font, one of them so many.
 _TWO_COLUMNS = 125
-_COLUMN = 35
+_COLUMN = 45
 # Of the width, left and right, until the user moves the splitter.
 _SHARES = (1, 2)
 _WIDE = 10_000  # more pixels than a column's least width: Qt scales sizes only above that

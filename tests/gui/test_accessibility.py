@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible, QAccessibleInterface
+from PySide6.QtGui import QAccessible, QAccessibleInterface, QFont
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 from pytestqt.qtbot import QtBot
@@ -19,6 +19,7 @@ from gui.theme import Theme
 from gui.widgets.spoken import Role, Spoken
 from gui.workers import computer
 from tests.support import every_page
+from tests.support.cut import cut
 from tests.support.scenes import machine
 
 # Qt's own names for "something": a reader can say nothing about it.
@@ -174,3 +175,20 @@ def walk(place: str, root: QWidget) -> list[QWidget]:
         assert after not in way, f"{place}: from {named(here)} Tab goes back to {named(after)}"
         here = after
     raise AssertionError(f"{place}: Tab never comes back to {named(start)}")
+
+
+@pytest.fixture
+def _half_as_large_again(qapp: QApplication) -> Iterator[None]:
+    before = QFont(qapp.font())
+    larger = QFont(before)
+    larger.setPointSizeF(1.5 * before.pointSizeF())
+    qapp.setFont(larger)
+    yield
+    qapp.setFont(before)
+
+
+@pytest.mark.usefixtures("_half_as_large_again")
+def test_nothing_is_cut_where_the_systems_font_is_half_as_large_again(window: MainWindow) -> None:
+    found = [f"{place}: {each}" for place, root in everything(window) for each in cut(root)]
+    assert found == []
+    assert (window.width(), window.height()) == (1280, 800)
