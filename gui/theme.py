@@ -9,7 +9,7 @@ is no second place that could disagree with what is painted.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import lru_cache
 from importlib.resources import files
@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from core.model.model import Role
 from core.plan.plan import PartKind, Verdict
 from core.problems import Severity
+from core.report import tones
 
 
 class ThemeMode(StrEnum):
@@ -53,22 +54,10 @@ Toned: TypeAlias = PartKind | Role
 
 
 @dataclass(frozen=True, slots=True)
-class Colors:
-    """Everything that is drawn, in one theme. Colours are "#rrggbb"; contrast is WCAG AA."""
+class Colors(tones.Shades):
+    """Everything that is drawn, in one theme."""
 
     dark: bool
-    window: str
-    base: str
-    raised: str
-    text: str
-    muted: str
-    line: str
-    edge: str  # of what can be filled in or ticked: it stands out of every ground
-    accent: str
-    on_accent: str
-    good: str
-    warn: str
-    bad: str
     parts: Mapping[PartKind, Tone]
     roles: Mapping[Role, Tone]
 
@@ -86,7 +75,7 @@ class Colors:
             Verdict.DOES_NOT_FIT: self.bad,
             Verdict.UNKNOWN: self.muted,
         }[verdict]
-        return Mark(color, verdict.value, _VERDICT_WORDS[verdict])
+        return Mark(color, verdict.value, tones.VERDICT_WORDS[verdict])
 
     def severity(self, severity: Severity) -> Mark:
         """How the severity of a problem is said."""
@@ -94,56 +83,38 @@ class Colors:
         return Mark(color[severity], severity.value, severity.value.capitalize())
 
 
-_VERDICT_WORDS = {
-    Verdict.FITS: "fits",
-    Verdict.TIGHT: "fits, but tight",
-    Verdict.DOES_NOT_FIT: "does not fit",
-    Verdict.UNKNOWN: "not known",
-}
-
-# Hue, light colour, dark colour. Neighbours in a bar differ in lightness and pattern as well.
-_BLUE = ("#2066b0", "#6aaef0")
-_ORANGE = ("#b4540a", "#f0a050")
-_TEAL = ("#0b7a6c", "#4fc4b0")
-_VIOLET = ("#7a4fc0", "#b79af2")
-_PINK = ("#b02f6c", "#f08bb4")
-_GREEN = ("#3d7a1e", "#93cc6a")
-_BROWN = ("#80613c", "#c9a77c")
-_OLIVE = ("#6e6a12", "#cbc558")
-_GREY = ("#69727d", "#98a2ae")
-_SLATE = ("#47566b", "#b5c3d6")
-
+# Neighbours in a bar differ in lightness and pattern as well as in hue.
 _P = Qt.BrushStyle
-_PARTS: dict[PartKind, tuple[tuple[str, str], Qt.BrushStyle, str]] = {
-    PartKind.OTHERS: (_GREY, _P.Dense5Pattern, "system and others"),
-    PartKind.WEIGHTS: (_BLUE, _P.SolidPattern, "weights"),
-    PartKind.CACHE: (_ORANGE, _P.BDiagPattern, "KV cache"),
-    PartKind.STATE: (_TEAL, _P.VerPattern, "recurrent state"),
-    PartKind.COMPUTE: (_VIOLET, _P.FDiagPattern, "compute buffers"),
-    PartKind.OUTPUT: (_PINK, _P.HorPattern, "output buffer"),
-    PartKind.PROJECTOR: (_OLIVE, _P.CrossPattern, "projector"),
-    PartKind.DRAFT: (_GREEN, _P.DiagCrossPattern, "draft model"),
-    PartKind.OVERHEAD: (_BROWN, _P.Dense6Pattern, "runtime overhead"),
+_PATTERNS = {
+    PartKind.OTHERS: _P.Dense5Pattern,
+    PartKind.WEIGHTS: _P.SolidPattern,
+    PartKind.CACHE: _P.BDiagPattern,
+    PartKind.STATE: _P.VerPattern,
+    PartKind.COMPUTE: _P.FDiagPattern,
+    PartKind.OUTPUT: _P.HorPattern,
+    PartKind.PROJECTOR: _P.CrossPattern,
+    PartKind.DRAFT: _P.DiagCrossPattern,
+    PartKind.OVERHEAD: _P.Dense6Pattern,
 }
-_ROLES: dict[Role, tuple[tuple[str, str], Qt.BrushStyle]] = {
-    Role.EMBEDDING: (_GREY, _P.BDiagPattern),
-    Role.LAYER_EMBEDDING: (_GREY, _P.FDiagPattern),
-    Role.ATTENTION: (_ORANGE, _P.SolidPattern),
-    Role.RECURRENT: (_TEAL, _P.VerPattern),
-    Role.FEED_FORWARD: (_BLUE, _P.SolidPattern),
-    Role.EXPERTS: (_BLUE, _P.BDiagPattern),
-    Role.SHARED_EXPERTS: (_BLUE, _P.FDiagPattern),
-    Role.ROUTER: (_OLIVE, _P.HorPattern),
-    Role.NORMS: (_SLATE, _P.CrossPattern),
-    Role.HEAD: (_VIOLET, _P.SolidPattern),
-    Role.DRAFT: (_GREEN, _P.DiagCrossPattern),
-    Role.VISION: (_PINK, _P.VerPattern),
-    Role.OTHER: (_BROWN, _P.Dense6Pattern),
+_ROLES: dict[Role, tuple[tones.Hue, Qt.BrushStyle]] = {
+    Role.EMBEDDING: (tones.GREY, _P.BDiagPattern),
+    Role.LAYER_EMBEDDING: (tones.GREY, _P.FDiagPattern),
+    Role.ATTENTION: (tones.ORANGE, _P.SolidPattern),
+    Role.RECURRENT: (tones.TEAL, _P.VerPattern),
+    Role.FEED_FORWARD: (tones.BLUE, _P.SolidPattern),
+    Role.EXPERTS: (tones.BLUE, _P.BDiagPattern),
+    Role.SHARED_EXPERTS: (tones.BLUE, _P.FDiagPattern),
+    Role.ROUTER: (tones.OLIVE, _P.HorPattern),
+    Role.NORMS: (tones.SLATE, _P.CrossPattern),
+    Role.HEAD: (tones.VIOLET, _P.SolidPattern),
+    Role.DRAFT: (tones.GREEN, _P.DiagCrossPattern),
+    Role.VISION: (tones.PINK, _P.VerPattern),
+    Role.OTHER: (tones.BROWN, _P.Dense6Pattern),
 }
 
 
 def _tones(dark: bool) -> tuple[dict[PartKind, Tone], dict[Role, Tone]]:
-    parts = {k: Tone(hue[dark], pattern, word) for k, (hue, pattern, word) in _PARTS.items()}
+    parts = {k: Tone(hue[dark], _PATTERNS[k], word) for k, (hue, word) in tones.PARTS.items()}
     roles = {k: Tone(hue[dark], pattern, k.value) for k, (hue, pattern) in _ROLES.items()}
     return parts, roles
 
@@ -151,40 +122,8 @@ def _tones(dark: bool) -> tuple[dict[PartKind, Tone], dict[Role, Tone]]:
 _LIGHT_PARTS, _LIGHT_ROLES = _tones(dark=False)
 _DARK_PARTS, _DARK_ROLES = _tones(dark=True)
 
-LIGHT = Colors(
-    dark=False,
-    window="#f4f5f7",
-    base="#ffffff",
-    raised="#ebedf0",
-    text="#1c2128",
-    muted="#58626e",
-    line="#cdd2d8",
-    edge="#747d88",
-    accent="#1a62b3",
-    on_accent="#ffffff",
-    good="#1a7034",
-    warn="#885200",
-    bad="#b3261e",
-    parts=_LIGHT_PARTS,
-    roles=_LIGHT_ROLES,
-)
-DARK = Colors(
-    dark=True,
-    window="#20242a",
-    base="#181b20",
-    raised="#2b3038",
-    text="#e4e7eb",
-    muted="#a4adb8",
-    line="#434b56",
-    edge="#7f8995",
-    accent="#76b5f5",
-    on_accent="#10151b",
-    good="#69c982",
-    warn="#e3b04b",
-    bad="#ff8a80",
-    parts=_DARK_PARTS,
-    roles=_DARK_ROLES,
-)
+LIGHT = Colors(dark=False, **asdict(tones.LIGHT), parts=_LIGHT_PARTS, roles=_LIGHT_ROLES)
+DARK = Colors(dark=True, **asdict(tones.DARK), parts=_DARK_PARTS, roles=_DARK_ROLES)
 
 
 def colors() -> Colors:

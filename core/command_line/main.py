@@ -91,6 +91,7 @@ def _report(argv: list[str]) -> int:
         "stand for the file (https://..., or hf:org/model:Q4_K_M): its header alone is read.",
     )
     _add_plan_options(parser)
+    parser.add_argument("--html", metavar="OUT", help="write it as a web page too, for sharing")
     return _answer(parser, argv, report, report_many)
 
 
@@ -130,6 +131,8 @@ def _answer(
     given = {name: value for name, value in values.items() if value is not None}
     if (requests is None) == ("file" not in given):
         parser.error("name one file, or a file of --requests")
+    if requests is not None and "html" in given:
+        parser.error("--html is for one file")
     try:
         return one(given, as_values) if requests is None else many(requests, given)
     except BadRequestError as error:

@@ -21,7 +21,7 @@ from core.plan.choice import Choice
 from core.plan.plan import Plan
 from core.problems import Problem, Severity
 from core.remote import is_link
-from core.report import Values, as_json, refusal, text
+from core.report import Values, as_json, html, refusal, text
 
 _MODELS_KEPT = 64
 Answer: TypeAlias = Callable[[Mapping[str, object]], tuple[Values, bool]]
@@ -65,8 +65,16 @@ def damage(plan: Plan) -> Problem | None:
 
 
 def report(values: Mapping[str, object], as_values: bool) -> int:
-    """Print the report of one file; 1 where the file is damaged. Raises BadRequestError."""
-    plan = plan_of(request_from(values))
+    """Print the report of one file; 1 where the file is damaged. ``html`` among the values is where
+    it is written as a web page as well. Raises BadRequestError."""
+    page = values.get("html")
+    plan = plan_of(request_from({n: value for n, value in values.items() if n != "html"}))
+    if page is not None:
+        try:
+            Path(str(page)).write_text(html(plan), "utf-8")
+        except OSError as error:
+            why = error.strerror or error
+            raise BadRequestError(f"{display(str(page))} cannot be written: {why}") from None
     say(json.dumps(as_json(plan)) if as_values else text(plan))
     return status(damage(plan))
 

@@ -9,12 +9,12 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QCursor, QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem, QGraphicsView, QToolTip
 
+from core.report.ticks import depth_ticks, round_above
 from core.units import format_tokens
 from gui import theme
 from gui.widgets.chart import Chart, Dot, Ink, Series
 from gui.widgets.plot_canvas import _pen
 from gui.widgets.plot_legend import area_brush
-from gui.widgets.plot_ticks import depth_ticks, round_above
 
 pg: Any = pyqtgraph  # has no types
 

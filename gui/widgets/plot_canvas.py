@@ -11,11 +11,11 @@ from PySide6.QtGui import QColor, QCursor
 from PySide6.QtWidgets import QGraphicsView, QToolTip
 
 from core.plan.plan import DepthPoint
+from core.report.ticks import depth_ticks, round_above
 from core.units import format_tokens
 from gui import theme
 from gui.widgets.ceiling_plot import Curve, at_point
 from gui.widgets.plot_legend import Key, Legend, area_brush
-from gui.widgets.plot_ticks import depth_ticks, round_above
 
 pg: Any = pyqtgraph  # has no types
 

@@ -10,9 +10,9 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from core.plan.plan import Verdict
+from core.report.ticks import decades, doublings
 from gui.theme import Colors
 from gui.widgets.plot_frame import Axis, Frame
-from gui.widgets.plot_ticks import decades, doublings
 from gui.widgets.point_plot import PointPlot
 
 _ORDER = (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT, Verdict.FITS)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from gui.theme import Colors
 from gui.widgets.plot_frame import Axis, Frame
 from gui.widgets.plot_legend import area_brush
-from gui.widgets.plot_ticks import decades
+from core.report.ticks import decades
 from gui.widgets.point_plot import PointPlot
 from gui.widgets.share_marks import draw_mark
 

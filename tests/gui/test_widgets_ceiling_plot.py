@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from core.plan.plan import DepthPoint
+from core.report.ticks import depth_ticks, round_above
 from gui.theme import DARK, LIGHT, Theme, ThemeMode
 from gui.widgets.ceiling_plot import CeilingPlot, Curve, sentence
-from gui.widgets.plot_ticks import depth_ticks, round_above
 
 # domain.md section 2: 936 / (16.1 + 0.3) = 57 tok/s at 16K, 936 / (16.1 + 3.6) = 47.5 at 192K.
 LAST = 196_608

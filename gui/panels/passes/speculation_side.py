@@ -7,12 +7,12 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidg
 
 from core.plan.plan import Plan
 from core.plan.speculation import MOST_DRAFTED, Drafter, Speculation, Speculator
+from core.report.ticks import round_above
 from core.units import UnitSystem, format_bytes
 from gui.document import Document
 from gui.widgets.choice_plot import ChoicePlot, NamedLine
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.plot_frame import Axis
-from gui.widgets.plot_ticks import round_above
 from gui.widgets.slider_field import SliderField
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap

@@ -14,13 +14,13 @@ from core.plan.choice import Engine
 from core.plan.engines import RULES
 from core.plan.plan import Plan
 from core.provenance import Input, Number, Rank, Source, Unit
+from core.report.ticks import round_above
 from core.units import format_rate, format_tokens
 from gui import theme
 from gui.document import Document
 from gui.widgets.choice_plot import ChoicePlot, NamedLine
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.plot_frame import Axis
-from gui.widgets.plot_ticks import round_above
 from gui.widgets.slider_field import SliderField
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap

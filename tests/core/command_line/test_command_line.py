@@ -498,3 +498,15 @@ def test_a_projector_that_is_none_answers_with_its_problem(run: Run, tmp_path: P
     words = run("report", LLAMA, "--projector", str(page)).out
     assert "refused: mmproj.gguf" in words
     assert "  fits" not in words and "does not fit" not in words
+
+
+def test_a_report_is_written_as_a_web_page_beside_what_is_printed(run: Run, tmp_path: Path) -> None:
+    out = tmp_path / "plan.html"
+    answer = run("report", LLAMA, "--json", "--html", str(out))
+    assert (answer.status, answer.err) == (0, "")
+    page = out.read_text("utf-8")
+    assert f'value="{answer.json["memory"]["total_bytes"]}"' in page
+    assert run("report", LLAMA, "--html", str(tmp_path / "no" / "where.html")).status == 2
+    refused = run("report", "--requests", "-", "--html", str(out))
+    assert refused.status == 2
+    assert "one file" in refused.err
