@@ -20,10 +20,10 @@ from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPalette, QPen, QPixm
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip
 
+from core.drawing import tones
 from core.model.model import Role
 from core.plan.plan import PartKind, Verdict
 from core.problems import Severity
-from core.report import tones
 
 
 class ThemeMode(StrEnum):

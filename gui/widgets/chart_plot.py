@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QCursor, QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem, QGraphicsView, QToolTip
 
-from core.report.ticks import depth_ticks, round_above
+from core.drawing.ticks import depth_ticks, round_above
 from core.units import format_tokens
 from gui import theme
 from gui.widgets.chart import Chart, Dot, Ink, Series

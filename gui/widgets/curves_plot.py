@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from core.report.ticks import depth_ticks, round_above
+from core.drawing.ticks import depth_ticks, round_above
 from core.units import format_rate, format_tokens
 from gui.theme import Colors
 from gui.widgets.plot_frame import Axis, Frame, FramedPlot

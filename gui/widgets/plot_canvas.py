@@ -10,8 +10,8 @@ from PySide6.QtCore import QPointF, QSignalBlocker, Qt
 from PySide6.QtGui import QColor, QCursor
 from PySide6.QtWidgets import QGraphicsView, QToolTip
 
+from core.drawing.ticks import depth_ticks, round_above
 from core.plan.plan import DepthPoint
-from core.report.ticks import depth_ticks, round_above
 from core.units import format_tokens
 from gui import theme
 from gui.widgets.ceiling_plot import Curve, at_point

@@ -9,8 +9,8 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
+from core.drawing.ticks import decades, doublings
 from core.plan.plan import Verdict
-from core.report.ticks import decades, doublings
 from gui.theme import Colors
 from gui.widgets.plot_frame import Axis, Frame
 from gui.widgets.point_plot import PointPlot

@@ -10,10 +10,10 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
+from core.drawing.ticks import decades
 from gui.theme import Colors
 from gui.widgets.plot_frame import Axis, Frame
 from gui.widgets.plot_legend import area_brush
-from core.report.ticks import decades
 from gui.widgets.point_plot import PointPlot
 from gui.widgets.share_marks import draw_mark
 

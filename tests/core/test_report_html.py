@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.drawing.tones import DARK, LIGHT, PARTS
 from core.gguf import open_file
 from core.machine import Machine, catalogue, combine, custom
 from core.model import model_from
@@ -19,7 +20,6 @@ from core.plan.choice import Choice
 from core.plan.plan import PartKind, Plan, Verdict
 from core.report import as_json, html
 from core.report.html.markup import Markup, element
-from core.report.tones import DARK, LIGHT, PARTS
 from core.units import UnitSystem
 from resources import specimens
 from tests.support import plans

@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
+from core.drawing.ticks import depth_ticks, round_above
 from core.plan.plan import DepthPoint
-from core.report.ticks import depth_ticks, round_above
 from gui.theme import DARK, LIGHT, Theme, ThemeMode
 from gui.widgets.ceiling_plot import CeilingPlot, Curve, sentence
 

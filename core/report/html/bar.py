@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
+from core.drawing.tones import PARTS
 from core.plan.plan import DevicePlan, PartKind
 from core.report.html.markup import Markup, element
-from core.report.tones import PARTS
 from core.units import UnitSystem, format_bytes
 
 _WIDTH, _HEIGHT, _OVERHANG = 1000, 40, 6

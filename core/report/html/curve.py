@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.drawing.ticks import depth_ticks, round_above
 from core.plan.plan import DepthPoint
 from core.report.html.markup import Markup, element
-from core.report.ticks import depth_ticks, round_above
 from core.units import format_rate, format_tokens
 
 _WIDTH, _HEIGHT = 1000, 340

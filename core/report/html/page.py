@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from core.drawing.tones import PARTS, VERDICT_WORDS
 from core.gguf import display, excerpt
 from core.plan.plan import DevicePlan, Plan
 from core.plan.verdict import reason
@@ -15,7 +16,6 @@ from core.report.html.curve import legend, speed_curve
 from core.report.html.figures import Figure, table, value
 from core.report.html.markup import Markup, element, joined
 from core.report.html.style import style
-from core.report.tones import PARTS, VERDICT_WORDS
 from core.report.values import all_problems, size_on_disk
 from core.units import UnitSystem, format_bytes, format_share, format_tokens
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from importlib.resources import files
 
-from core.report import tones
+from core.drawing import tones
 
 
 def style() -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
+from core.drawing.ticks import round_above
 from core.plan.plan import Plan
 from core.plan.speculation import MOST_DRAFTED, Drafter, Speculation, Speculator
-from core.report.ticks import round_above
 from core.units import UnitSystem, format_bytes
 from gui.document import Document
 from gui.widgets.choice_plot import ChoicePlot, NamedLine

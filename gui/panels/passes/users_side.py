@@ -8,13 +8,13 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.drawing.ticks import round_above
 from core.plan import context_per_request, reason
 from core.plan.batching import Batches, BatchPoint
 from core.plan.choice import Engine
 from core.plan.engines import RULES
 from core.plan.plan import Plan
 from core.provenance import Input, Number, Rank, Source, Unit
-from core.report.ticks import round_above
 from core.units import format_rate, format_tokens
 from gui import theme
 from gui.document import Document
