@@ -49,19 +49,25 @@ def count_text(header: Header, text: str, cancelled: Callable[[], bool] = lambda
     """
     try:
         tokenizer = Tokenizer(read_vocabulary(header, cancelled))
-        return counted(tokenizer, text, cancelled)
     except VocabularyError as error:
         if error.problem.code == "cancelled":
             raise
         return estimated(text, error.problem.message)
+    return counted(tokenizer, text, cancelled)
 
 
 def counted(
     tokenizer: Tokenizer, text: str, cancelled: Callable[[], bool] = lambda: False
 ) -> Counted:
-    """Count with a tokenizer that is there already."""
+    """Count with a tokenizer that is there already; an estimate where that cannot be done. Raises
+    VocabularyError only where ``cancelled`` said so."""
     size = len(text.encode("utf-8", "surrogateescape"))
-    count = len(tokenizer.encode(text, cancelled=cancelled))
+    try:
+        count = len(tokenizer.encode(text, cancelled=cancelled))
+    except VocabularyError as error:
+        if error.problem.code == "cancelled":
+            raise
+        return estimated(text, error.problem.message)
     note = "" if tokenizer.exact else f"An estimate: {tokenizer.doubt}."
     return Counted(
         Number(

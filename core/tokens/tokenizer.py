@@ -20,6 +20,9 @@ _SPACE = "▁"
 _CACHED = 1 << 18  # words whose tokens are kept
 _LONGEST_CACHED = 64  # characters
 _CHUNK = 1 << 16  # words between two looks at whether to stop
+# Characters without any place to cut, as in encoded data: merging them takes seconds already, and a
+# hundred bytes for each.
+_LONGEST_WORD = 1 << 19
 _MATCHED = (TokenType.CONTROL, TokenType.USER_DEFINED, TokenType.UNKNOWN)
 
 
@@ -96,7 +99,8 @@ class Tokenizer:
         """Ids of the tokens, without one that only marks the beginning.
 
         ``special`` also finds the names of control tokens in the text, as a server does in a
-        prompt. Raises VocabularyError where ``cancelled`` says so.
+        prompt. Raises VocabularyError where ``cancelled`` says so, and where too long a part of the
+        text cannot be cut.
         """
         found: list[int] = []
         after_special = True
@@ -191,6 +195,14 @@ class Tokenizer:
         for count, word in enumerate(self._words(part)):
             if count % _CHUNK == 0 and cancelled():
                 raise VocabularyError(Problem("cancelled", "Counting was stopped.", Severity.NOTE))
+            if len(word) > _LONGEST_WORD:
+                raise VocabularyError(
+                    Problem(
+                        "long-word",
+                        f"{len(word):,} characters stand together without a place to cut them.",
+                        Severity.NOTE,
+                    )
+                )
             found += self._word(word)
 
     def _words(self, part: str) -> Iterator[str]:
@@ -251,9 +263,12 @@ class Start(NamedTuple):
     second: int
 
 
-def common_start(first: str, second: str, tokenizer: Tokenizer) -> Start:
-    """Where a request begins to differ from the one before it."""
-    one, two = tokenizer.encode(first), tokenizer.encode(second)
+def common_start(
+    first: str, second: str, tokenizer: Tokenizer, cancelled: Callable[[], bool] = lambda: False
+) -> Start:
+    """Where a request begins to differ from the one before it. Raises VocabularyError as
+    `Tokenizer.encode` does."""
+    one, two = (tokenizer.encode(text, cancelled=cancelled) for text in (first, second))
     return Start(_same(first, second), _same(one, two), len(one), len(two))
 
 

@@ -97,11 +97,13 @@ class Counter:
                 return StartFound(None, problem=two)
             try:
                 self._learn(header, handle)
-            except VocabularyError:
+                if self._tokenizer is None:
+                    return StartFound(None, problem=_no_start(self._why))
+                start = common_start(one, two, self._tokenizer, handle.cancelled)
+            except VocabularyError as error:
+                if error.problem.code != "cancelled":
+                    return StartFound(None, problem=_no_start(error.problem.message))
                 return None  # nobody waits for it any more
-            if self._tokenizer is None:
-                return StartFound(None, problem=Problem("no-start", self._why, Severity.WARNING))
-            start = common_start(one, two, self._tokenizer)
             differs = " ".join(two[start.characters :][:_SHOWN].split())
             return StartFound(start, differs)
 
@@ -133,6 +135,10 @@ class Counter:
                 raise
             why = error.problem.message
         self._header, self._tokenizer, self._why = header, tokenizer, why
+
+
+def _no_start(why: str) -> Problem:
+    return Problem("no-start", why, Severity.WARNING)
 
 
 def _read(path: Path) -> str | Problem:

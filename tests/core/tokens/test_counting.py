@@ -96,3 +96,20 @@ def test_two_requests_are_compared_up_to_their_first_difference() -> None:
     longer = common_start(first, first + "more", cutter)
     assert longer.characters == len(first)
     assert longer.second > longer.tokens >= longer.first - 1
+
+
+def test_characters_without_a_place_to_cut_are_estimated_before_they_take_minutes(
+    tmp_path: Path,
+) -> None:
+    made = recorded()["llama, words joined"][0]
+    text = "x" * (1 << 20)
+    found = count_text(open_file(written(tmp_path, made)).header, text)
+    assert (found.exact, found.tokens.value) == (False, (1 << 20) // 4)
+    assert "characters stand together" in found.tokens.note
+
+
+def test_comparing_two_requests_can_be_stopped() -> None:
+    made = recorded()["qwen2"][0]
+    cutter = Tokenizer(Vocabulary(made.model, made.pre, made.tokens, made.types, (), made.merges))
+    with pytest.raises(VocabularyError, match="stopped"):
+        common_start("one", "two", cutter, lambda: True)
