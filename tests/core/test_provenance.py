@@ -56,6 +56,7 @@ def test_every_unit_has_words_of_its_own() -> None:
         Unit.BITS_PER_WEIGHT: "3.00 bits",
         Unit.PARAMETERS: "3",
         Unit.SHARE: "300 %",
+        Unit.WATTS: "3 W",
         Unit.COUNT: "3",
     }
     assert format_value("f16", Unit.COUNT) == "f16"
