@@ -257,7 +257,8 @@ class _Known:
         """What the run's figures and the plan say together."""
         plan: PlanSnapshot | None = None
         if self._model is not None and self._machine is not None:
-            plan = snapshot(plan_for(run.target, self._model, self._machine), run.plan.depths)
+            made = plan_for(run.target, self._model, self._machine)
+            plan = snapshot(made, run.plan.depths, tokens=run.plan.tokens)
         return diagnose(run, plan)
 
 

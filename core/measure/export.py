@@ -64,7 +64,10 @@ def told(run: Run) -> tuple[Cell, ...]:
 
 
 def share_of_ceiling(cell: Cell, ceiling: Ceiling) -> tuple[float | None, float | None]:
-    """The ceiling at the cell's true depth, and the share of it that its passes reach."""
+    """The ceiling at the cell's true depth, and the share of it that its passes reach. It is that
+    of a single request: of several at the same time, which share a pass, both are None."""
+    if cell.concurrency > 1:
+        return None, None
     depth, steps = metrics.point_depth(cell), metrics.steps(cell)
     most = None if depth is None else ceiling(depth)
     if most is None or steps is None:

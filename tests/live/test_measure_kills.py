@@ -30,7 +30,7 @@ pytestmark = pytest.mark.live
 if sys.platform == "win32":
     pytest.skip("SIGKILL is POSIX", allow_module_level=True)
 
-ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "2"))
 ROOT = Path(__file__).parents[2]
 SECONDS = 90.0
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
+from statistics import median
 
 import pytest
 
@@ -28,7 +29,10 @@ from tests.support.tiny_gguf import write_tiny_llama
 
 pytestmark = pytest.mark.live
 CONTEXT = 16_640
-DEEP = RunPlan((1024, 4096, 16_384), runs=6, tokens=48)
+DEEP = RunPlan((1024, 4096, 16_384), runs=6, tokens=32)
+# So late a reader may wake on a computer that is busy with other tests: more than 3 % of the time
+# of writing at the lesser depths of so small a model, and less than that at the deepest.
+LATE_SECONDS = 0.04
 
 
 @pytest.fixture(scope="module")
@@ -77,14 +81,18 @@ def test_a_sweep_to_16k_is_exact_and_agrees_with_the_servers_timings(target: Tar
     for cell in run.cells:
         assert len(cell.measured) == 6
         for sample in cell.measured:
-            assert sample.tokens == 48
+            assert sample.tokens == DEEP.tokens
             assert sample.cached_tokens == cell.depth - 1
         (cold,) = [s for s in cell.samples if s.kind is SampleKind.COLD]
         assert (cold.cached_tokens, cold.prompt_tokens) == (0, cell.depth)
         prefill = metrics.prefill(cell)
         assert prefill is not None
-        off = metrics.disagreement(cell)
-        assert off is None or abs(off) <= DELIVERY
+        pairs = [(metrics.tpot(s), metrics.server_decode_rate(s)) for s in cell.measured]
+        gaps = DEEP.tokens - 1
+        written = [(ours * gaps, gaps / theirs) for ours, theirs in pairs if ours and theirs]
+        assert len(written) == 6
+        ours, theirs = (median(times) for times in zip(*written, strict=True))
+        assert abs(ours - theirs) <= max(DELIVERY * theirs, LATE_SECONDS)
     rates = [decode.median for cell in run.cells if (decode := metrics.decode(cell))]
     assert rates == sorted(rates, reverse=True)
     assert run.telemetry[-1].server_memory

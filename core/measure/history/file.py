@@ -7,12 +7,14 @@ import sqlite3
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic, sleep
 
 from core.measure.history import schema
 from core.problems import Problem, Severity
 
-# Another window that writes is done within milliseconds.
-_WAIT_SECONDS = 3.0
+# Another window that writes is done within milliseconds; on a disk that is busy it takes longer.
+_WAIT_SECONDS = 10.0
+_AGAIN_SECONDS = 0.02
 # A file up to this size is checked from end to end when it is opened: some 50 ms.
 _CHECKED_BYTES = 64_000_000
 
@@ -22,7 +24,7 @@ def opened(path: Path, *, mend: bool) -> tuple[sqlite3.Connection, Problem | Non
     memory, or to a new file where ``mend`` lets the damaged one be set aside. Never raises."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return _connect(path), None
+        return _when_free(path), None
     except schema.NewerVersionError:
         problem = Problem(
             "history-newer",
@@ -60,6 +62,19 @@ def _begun_anew(path: Path, error: sqlite3.Error) -> tuple[sqlite3.Connection, P
         str(path.parent),
     )
     return connection, problem
+
+
+def _when_free(path: Path) -> sqlite3.Connection:
+    """`_connect`, once nobody else opens it. SQLite does not wait where two make the same new file
+    one with a write-ahead log: the second is turned away at once."""
+    end = monotonic() + _WAIT_SECONDS
+    while True:
+        try:
+            return _connect(path)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() >= end:
+                raise
+        sleep(_AGAIN_SECONDS)
 
 
 def _connect(path: Path | None) -> sqlite3.Connection:

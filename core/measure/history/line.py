@@ -13,7 +13,8 @@ from core.measure.run import Run
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """``decode`` (tok/s) and ``share`` of the ceiling are those of the least depth."""
+    """``decode`` (tok/s) and ``share`` of the ceiling are those of the least depth; ``findings``
+    are the codes of what the diagnosis said, which needs the telemetry."""
 
     name: str
     server: str
@@ -24,10 +25,13 @@ class Line:
     deepest: int = 0
     decode: float | None = None
     share: float | None = None
+    findings: tuple[str, ...] = ()
 
 
 def line_of(run: Run, plan: PlanSnapshot | None) -> Line:
     """The line of a run, by its own name."""
+    from core.measure.diagnosis import diagnose  # which reads what is kept of plans here
+
     target = run.target
     cells = sorted(
         (c for c in run.cells if c.concurrency == 1 and c.measured), key=lambda cell: cell.depth
@@ -50,6 +54,7 @@ def line_of(run: Run, plan: PlanSnapshot | None) -> Line:
         deepest=cells[-1].depth if cells else 0,
         decode=decode,
         share=share,
+        findings=tuple(finding.code for finding in diagnose(run, plan)),
     )
 
 

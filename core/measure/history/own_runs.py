@@ -9,7 +9,7 @@ from typing import Any
 from core.machine import as_dict
 from core.machine.machine import Machine, OwnRun
 from core.measure import metrics
-from core.measure.diagnosis import diagnose, point_of
+from core.measure.diagnosis import point_of
 from core.measure.history.snapshot import DepthFigures, PlanSnapshot
 from core.measure.history.store import History, HistoryError, Stored
 
@@ -22,12 +22,15 @@ _LEAST_RUNS = 3
 _LATEST = 100
 
 
-def own_runs(stored: Iterable[Stored], machine: Machine) -> tuple[OwnRun, ...]:
-    """The runs that were made on this machine, the latest first."""
+def own_runs(
+    stored: Iterable[tuple[Stored, Iterable[str]]], machine: Machine
+) -> tuple[OwnRun, ...]:
+    """The runs that were made on this machine, in the order given. With each come the codes of
+    what was found about it."""
     here = _hardware(as_dict(machine))
     found: list[OwnRun] = []
-    for entry in stored:
-        if entry.plan is None or not entry.plan.fingerprint:
+    for entry, codes in stored:
+        if entry.plan is None or not entry.plan.fingerprint or not _DISTURBED.isdisjoint(codes):
             continue
         if _hardware(entry.run.machine) != here:
             continue
@@ -44,7 +47,9 @@ def own_runs_in(path: Path, machine: Machine) -> tuple[OwnRun, ...]:
     try:
         if history.problem is not None:
             return ()
-        return own_runs(history.all()[:_LATEST], machine)
+        codes = {entry.id: entry.line.findings for entry in history.lines()}
+        latest = history.all(_LATEST)
+        return own_runs(((entry, codes.get(entry.run.id, ())) for entry in latest), machine)
     except HistoryError:
         return ()
     finally:
@@ -52,8 +57,6 @@ def own_runs_in(path: Path, machine: Machine) -> tuple[OwnRun, ...]:
 
 
 def _of_run(entry: Stored, plan: PlanSnapshot) -> list[OwnRun]:
-    if any(finding.code in _DISTURBED for finding in diagnose(entry.run, plan)):
-        return []
     found = []
     for cell in entry.run.finished_cells:
         point = point_of(cell, plan)

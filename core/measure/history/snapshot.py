@@ -68,10 +68,11 @@ class PlanSnapshot:
     several_channels: bool = False
 
     def figures(self, depth: float) -> DepthFigures | None:
-        """What was expected at a depth, between two points of the curve where it lies between."""
-        for kept in self.at:
-            if kept.depth == depth:
-                return kept
+        """What was expected at a depth; between two points of the curve where it lies between and
+        nothing was worked out for it."""
+        near = min(self.at, key=lambda kept: abs(kept.depth - depth), default=None)
+        if near is not None and abs(near.depth - depth) < 1:
+            return near
         after = next((n for n, p in enumerate(self.curve) if p.depth >= depth), None)
         if after is None:
             return None

@@ -218,25 +218,28 @@ class History:
                 db.execute("UPDATE runs SET line = ? WHERE id = ?", (_dump(line), run_id))
         return line
 
-    def all(self) -> tuple[Stored, ...]:
-        """Every run that was not deleted, the latest first. Telemetry is left out."""
-        return tuple(self._read("WHERE deleted IS NULL", ()))
+    def all(self, most: int = -1) -> tuple[Stored, ...]:
+        """Every run that was not deleted, or the latest so many; the latest first. Telemetry is
+        left out."""
+        return tuple(self._read("WHERE deleted IS NULL", (), most=most))
 
     def load(self, run_id: str) -> Stored | None:
         """One run with everything; None where there is none of this id."""
         return next(self._read("WHERE id = ?", (run_id,), telemetry=True), None)
 
     def _read(
-        self, where: str, values: tuple[str, ...], telemetry: bool = False
+        self, where: str, values: tuple[str, ...], telemetry: bool = False, most: int = -1
     ) -> Iterator[Stored]:
+        """``most`` runs, all of them below 0."""
+        order = f"ORDER BY started DESC, id LIMIT {most}"
         with self._reading() as db:
             rows = db.execute(
                 "SELECT id, ended, status, head, plan, title, notes, deleted FROM runs "
-                f"{where} ORDER BY started DESC, id",
+                f"{where} {order}",
                 values,
             ).fetchall()
             cells: dict[str, list[Cell]] = {}
-            chosen = f"SELECT id FROM runs {where}"
+            chosen = f"SELECT id FROM runs {where} {order}"
             for run_id, cell in db.execute(
                 f"SELECT run, cell FROM cells WHERE run IN ({chosen}) ORDER BY depth, concurrency",
                 values,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import sqlite3
@@ -21,6 +22,7 @@ from tests.support import runs
 from tests.support.specimen_plans import specimen_plan
 
 ROOT = Path(__file__).parents[3]
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
 
 
 @pytest.fixture
@@ -295,11 +297,12 @@ for depth in range(10_000):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX")
-def test_killed_fifty_times_no_cell_that_was_kept_is_lost(path: Path) -> None:
-    """Each writer is killed at a random moment while it commits one cell after the other."""
+def test_killed_again_and_again_no_cell_that_was_kept_is_lost(path: Path) -> None:
+    """Each writer is killed at a random moment while it commits one cell after the other; three at
+    once, ``KILL_ROUNDS`` times."""
     chance = random.Random(7)
     told: dict[str, int] = {}
-    for round in range(17):
+    for round in range(ROUNDS):
         names = [f"{round}-{n}" for n in range(3)]
         writers = [
             subprocess.Popen(
@@ -325,7 +328,7 @@ def test_killed_fifty_times_no_cell_that_was_kept_is_lost(path: Path) -> None:
     history = History(path)
     assert history.problem is None
     kept = {entry.run.id: entry.run for entry in history.all()}
-    assert len(kept) == 51
+    assert len(kept) == 3 * ROUNDS
     for name, last in told.items():
         depths = [cell.depth for cell in kept[name].cells]
         assert depths[: last + 1] == list(range(last + 1))
@@ -333,3 +336,25 @@ def test_killed_fifty_times_no_cell_that_was_kept_is_lost(path: Path) -> None:
     (verdict,) = history._connection.execute("PRAGMA integrity_check").fetchone()
     assert verdict == "ok"
     history.close()
+
+
+def test_a_new_file_may_be_opened_by_several_windows_at_the_same_moment(tmp_path: Path) -> None:
+    """SQLite turns the second one away at once while the first makes its log."""
+    for round in range(20):
+        path = tmp_path / str(round) / "history.sqlite"
+        start = threading.Barrier(6)
+        problems: list[object] = []
+
+        def look(path: Path = path, start: threading.Barrier = start) -> None:
+            start.wait()
+            history = History(path)
+            problems.append(history.problem)
+            history.close()
+
+        threads = [threading.Thread(target=look) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert problems == [None] * 6
+        problems.clear()
