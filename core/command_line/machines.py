@@ -90,7 +90,10 @@ def _from_report(path: str) -> Machine:
 @cache
 def this_computer() -> Machine:
     """What this computer has, looked up once, with what was measured on it."""
-    return facts.applied(detect(), facts.load())
+    from core.measure.history import history_path
+    from core.measure.history.own_runs import with_own_runs
+
+    return with_own_runs(facts.applied(detect(), facts.load()), history_path())
 
 
 @cache
@@ -142,6 +145,8 @@ def _with_figures(machine: Machine, request: Request) -> Machine:
     if request.bandwidth is not None:
         rate = Number(request.bandwidth, Unit.BYTES_PER_SECOND, _GIVEN)
         machine = _replaced(machine, chosen, bandwidth=rate)
+        # What was measured was expected of the machine's own bandwidth.
+        machine = replace(machine, runs=())
     return machine
 
 

@@ -221,6 +221,8 @@ def _measure(argv: list[str]) -> int:
     add("--name", metavar="NAME", help="the model, where the server has several")
     add("--model", metavar="FILE", help="the GGUF that it runs, where it cannot tell")
     add("--bandwidth", metavar="GB/s", help="of this computer's memory, for the ceiling")
+    add("--resume", metavar="ID|last", help="go on with a run that was stopped or failed")
+    add("--no-history", action="store_true", default=None, help="do not keep it in the history")
     add("--list", action="store_true", help="only show the servers that run here")
     add("--json", action="store_true", help="print one JSON object at the end")
     values = vars(parser.parse_args(argv))

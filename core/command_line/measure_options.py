@@ -10,11 +10,13 @@ from core.command_line.requests import BadRequestError, request_from, whole_numb
 
 _DEEPEST = 2**31 - 1
 _MOST_CELLS = 256
+_OF_A_NEW_RUN = ("depths", "runs", "tokens", "warm_ups", "cold", "concurrency")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What was asked for; ``depths`` are None where nobody named any."""
+    """What was asked for; ``depths`` are None where nobody named any. ``resume`` is the beginning
+    of a run's id, or "last"."""
 
     url: str = ""
     depths: tuple[int, ...] | None = None
@@ -26,6 +28,8 @@ class Options:
     name: str = ""
     model: str = ""
     bandwidth: float | None = None
+    resume: str = ""
+    no_history: bool = False
     json: bool = False
 
 
@@ -48,13 +52,18 @@ def options_from(values: Mapping[str, object]) -> Options:
                 found[name] = whole_number(name, value, 0, 100)
             case "bandwidth":
                 found[name] = request_from({"file": "-", name: value}).bandwidth
-            case "json":
+            case "json" | "no_history":
                 found[name] = bool(value)
             case _:
                 found[name] = str(value)
     options = Options(**found)
     if len(options.depths or ()) * len(options.concurrency) > _MOST_CELLS:
         raise BadRequestError(f"depths and concurrency make more than {_MOST_CELLS} cells")
+    if options.resume:
+        given = [name for name in _OF_A_NEW_RUN if values.get(name) is not None]
+        if given:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+            raise BadRequestError(f"an interrupted run goes on as it was planned, without {names}")
     return options
 
 

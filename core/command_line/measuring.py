@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from core.command_line.kept_runs import KeptRuns
 from core.command_line.machines import machine_of
 from core.command_line.measure_options import Options
 from core.command_line.output import complain, say
@@ -19,7 +20,7 @@ from core.command_line.requests import BadRequestError, Request
 from core.gguf import display
 from core.machine import as_dict
 from core.measure.clocks import utc_now
-from core.measure.diagnosis import Finding, diagnose
+from core.measure.diagnosis import diagnose
 from core.measure.discovery import (
     Found,
     NotLoadedError,
@@ -37,7 +38,7 @@ from core.measure.job import Job
 from core.measure.keys import Keys, from_environment
 from core.measure.planned import plan_for
 from core.measure.run import Run, RunPlan, RunStatus, ServerKind, Target
-from core.measure.session import Session
+from core.measure.session import OTHER_SERVER, Session, can_go_on, resumed
 from core.measure.versions import versions
 from core.measure.vocabulary import words_of
 from core.measure.wire.connect import is_this_computer
@@ -61,40 +62,75 @@ def measure(options: Options) -> int:
 
     Raises BadRequestError for what cannot be asked.
     """
-    try:
-        target, key = _target(options)
-    except _NoServerError as error:
-        return _refuse(error.problem, error.url, options.json)
-    model, notes = _model(options, target)
-    known = _Known(target, model, options)
-    run = Run(
-        uuid4().hex,
-        utc_now(),
-        target,
-        RunPlan(
-            options.depths
-            if options.depths is not None
-            else default_depths(target.context, options.tokens),
-            options.runs,
-            options.tokens,
-            options.warm_ups,
-            options.cold,
-            options.concurrency,
-        ),
-        problems=notes,
-        versions=versions(),
-        machine=known.machine,
-    )
-    words = words_of(model.file.header) if model is not None else ()
-    run = _carry_out(Job(run, key, words))
-    findings = known.findings(run)
+    with _history(options) as kept:
+        before = kept.to_resume(options.resume) if kept and options.resume else None
+        if before is not None and not options.url:
+            options = replace(options, url=before.run.target.url)
+        try:
+            target, key = _target(options)
+            if before is not None and not can_go_on(before.run, target):
+                raise _NoServerError(OTHER_SERVER, target.url)
+        except _NoServerError as error:
+            return _refuse(error.problem, error.url, options.json)
+        model, notes = _model(options, target)
+        known = _Known(target, model, options)
+        if before is not None:
+            run, plan = resumed(before.run, target), before.plan
+        else:
+            run = _new_run(options, target, notes, known.machine)
+            plan = known.snapshot(run)
+        if kept:
+            kept.begin(run, plan)
+        words = words_of(model.file.header) if model is not None else ()
+        run = _carry_out(Job(run, key, words), kept)
+    findings = diagnose(run, plan)
     if options.json:
         say(json.dumps(as_json(run, known.ceiling, findings)))
     else:
         say(text(run, known.ceiling, findings))
     if run.status is RunStatus.FAILED:
         complain(f"weighbridge measure: {_last_problem(run)}")
+    if kept and run.status is not RunStatus.DONE:
+        complain(f"What is missing: weighbridge measure --resume {run.id[:8]}")
     return {RunStatus.DONE: 0, RunStatus.STOPPED: 130}.get(run.status, 1)
+
+
+def _new_run(
+    options: Options, target: Target, notes: tuple[Problem, ...], machine: dict[str, Any]
+) -> Run:
+    depths = options.depths
+    plan = RunPlan(
+        default_depths(target.context, options.tokens) if depths is None else depths,
+        options.runs,
+        options.tokens,
+        options.warm_ups,
+        options.cold,
+        options.concurrency,
+    )
+    return Run(
+        uuid4().hex,
+        utc_now(),
+        target,
+        plan,
+        problems=notes,
+        versions=versions(),
+        machine=machine,
+    )
+
+
+@contextmanager
+def _history(options: Options) -> Iterator[KeptRuns | None]:
+    """Where runs are kept; None where they are not to be. Raises BadRequestError."""
+    if options.no_history:
+        if options.resume:
+            raise BadRequestError("a run can only be resumed from the history")
+        yield None
+        return
+    kept = KeptRuns()
+    try:
+        yield kept
+    finally:
+        kept.close()
 
 
 def show_servers(as_values_: bool) -> int:
@@ -253,20 +289,22 @@ class _Known:
 
         return at
 
-    def findings(self, run: Run) -> tuple[Finding, ...]:
-        """What the run's figures and the plan say together."""
-        plan: PlanSnapshot | None = None
-        if self._model is not None and self._machine is not None:
-            made = plan_for(run.target, self._model, self._machine)
-            plan = snapshot(made, run.plan.depths, tokens=run.plan.tokens)
-        return diagnose(run, plan)
+    def snapshot(self, run: Run) -> PlanSnapshot | None:
+        """The plan that the run is held against; None where the file or the machine is not
+        known."""
+        if self._model is None or self._machine is None:
+            return None
+        made = plan_for(run.target, self._model, self._machine)
+        return snapshot(made, run.plan.depths, tokens=run.plan.tokens)
 
 
-def _carry_out(job: Job) -> Run:
-    """Run it in its own process, and tell on standard error how far it is."""
+def _carry_out(job: Job, kept: KeptRuns | None) -> Run:
+    """Run it in its own process, keep it, and tell on standard error how far it is."""
     with Session(job) as session, _stopping(session):
         progress = ProgressLine()
         for event in session.events():
+            if kept:
+                kept.take(event, session.run)
             progress.take(event)
         progress.clear()
         # What was known before the start is kept beside what the run itself found.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from statistics import median
 
 DRAWS = 10_000
 LEAST = 6  # below it the middle of what was drawn says little
@@ -22,14 +21,11 @@ def ratio_interval(over: Sequence[float], under: Sequence[float]) -> tuple[float
     return _middle([a / b for a, b in zip(above, below, strict=True)])
 
 
-def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
-    """The same of one median."""
-    return _middle(_medians(values, Random(1))) if len(values) >= LEAST else None
-
-
 def _medians(values: Sequence[float], random: Random) -> list[float]:
     n = len(values)
-    return [median(random.choices(values, k=n)) for _ in range(DRAWS)]
+    low, high = (n - 1) // 2, n // 2
+    drawn = (sorted(random.choices(values, k=n)) for _ in range(DRAWS))
+    return [(each[low] + each[high]) / 2 for each in drawn]
 
 
 def _middle(drawn: list[float]) -> tuple[float, float]:

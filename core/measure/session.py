@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import PurePath
 from threading import Timer
 from types import TracebackType
 from typing import IO
@@ -18,7 +19,7 @@ from core.measure.clocks import utc_now
 from core.measure.codec import to_json
 from core.measure.events import Ended, Event, from_line, grown
 from core.measure.job import Job
-from core.measure.run import Run, RunStatus
+from core.measure.run import Run, RunStatus, Target
 from core.problems import Problem
 
 END_SECONDS = 5.0  # what a worker may take to end once it was asked to
@@ -35,9 +36,42 @@ def job_line(job: Job) -> str:
     return json.dumps(to_json(job), separators=(",", ":"))
 
 
-def resumed(run: Run) -> Run:
-    """The run as it goes on: what was finished stays, all else is measured anew."""
-    return replace(run, status=RunStatus.RUNNING, ended="", cells=run.finished_cells, problems=())
+def resumed(run: Run, target: Target) -> Run:
+    """The run as it goes on against this server, which `can_go_on` says is the same: what was
+    finished stays, all else is measured anew."""
+    return replace(
+        run,
+        target=target,
+        status=RunStatus.RUNNING,
+        ended="",
+        cells=run.finished_cells,
+        problems=(),
+    )
+
+
+def can_go_on(run: Run, target: Target) -> bool:
+    """Whether a server is that of the run: started anew it may have another port, but not another
+    model, context or cache."""
+
+    def what(server: Target) -> tuple[object, ...]:
+        return (
+            server.kind,
+            PurePath(server.model_path).name or server.model,
+            server.context,
+            server.cache_k,
+            server.cache_v,
+            server.gpu_layers,
+        )
+
+    return what(run.target) == what(target)
+
+
+OTHER_SERVER = Problem(
+    "other_server",
+    "The server does not run what the interrupted run measured: the model, the context or the "
+    "cache is another.",
+    advice="Start it as it was, or measure anew.",
+)
 
 
 class Session:

@@ -1,7 +1,7 @@
 """Killing the window, the worker or the server in the middle of a measurement.
 
 Whatever dies, and whenever: cells that were kept stay, the history stays whole, and no process is
-left. Few rounds by default; ``KILL_ROUNDS=50`` is what was run before a release.
+left.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ import pytest
 from core.measure.history import History
 from core.measure.run import Run, RunStatus
 from tests.support import real_llama_server
+from tests.support.kills import kill_rounds
 from tests.support.tiny_gguf import write_tiny_llama
 
 pytestmark = pytest.mark.live
 if sys.platform == "win32":
     pytest.skip("SIGKILL is POSIX", allow_module_level=True)
 
-ROUNDS = int(os.environ.get("KILL_ROUNDS", "2"))
+ROUNDS = kill_rounds(2)
 ROOT = Path(__file__).parents[2]
 SECONDS = 90.0
 

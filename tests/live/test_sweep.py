@@ -29,7 +29,7 @@ from tests.support.tiny_gguf import write_tiny_llama
 
 pytestmark = pytest.mark.live
 CONTEXT = 16_640
-DEEP = RunPlan((1024, 4096, 16_384), runs=6, tokens=32)
+DEEP = RunPlan((1024, 4096, 16_384), runs=6, tokens=48)
 # So late a reader may wake on a computer that is busy with other tests: more than 3 % of the time
 # of writing at the lesser depths of so small a model, and less than that at the deepest.
 LATE_SECONDS = 0.04

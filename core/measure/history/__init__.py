@@ -1,5 +1,6 @@
 """Measurements that were made, with the plan of their moment."""
 
+from core.measure.history.file import history_path
 from core.measure.history.snapshot import DepthFigures, PlanSnapshot, snapshot
 from core.measure.history.store import History, HistoryError, Listed, Stored
 
@@ -10,5 +11,6 @@ __all__ = [
     "Listed",
     "PlanSnapshot",
     "Stored",
+    "history_path",
     "snapshot",
 ]

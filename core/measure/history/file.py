@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
 
+from core.machine import places
 from core.measure.history import schema
 from core.problems import Problem, Severity
 
@@ -17,6 +18,11 @@ _WAIT_SECONDS = 10.0
 _AGAIN_SECONDS = 0.02
 # A file up to this size is checked from end to end when it is opened: some 50 ms.
 _CHECKED_BYTES = 64_000_000
+
+
+def history_path() -> Path:
+    """Where this user's history is; window and command line share it."""
+    return places.folder() / "runs.sqlite"
 
 
 def opened(path: Path, *, mend: bool) -> tuple[sqlite3.Connection, Problem | None]:

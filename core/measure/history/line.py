@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from core.machine.machine import OwnRun
 from core.measure import metrics
 from core.measure.history.snapshot import PlanSnapshot
 from core.measure.run import Run
@@ -13,8 +14,9 @@ from core.measure.run import Run
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """``decode`` (tok/s) and ``share`` of the ceiling are those of the least depth; ``findings``
-    are the codes of what the diagnosis said, which needs the telemetry."""
+    """``decode`` (tok/s) and ``share`` of the ceiling are those of the least depth. ``hardware``
+    is the computer that it ran on and ``teaches`` what it says about the next run there, which
+    needs the telemetry."""
 
     name: str
     server: str
@@ -25,12 +27,14 @@ class Line:
     deepest: int = 0
     decode: float | None = None
     share: float | None = None
-    findings: tuple[str, ...] = ()
+    hardware: tuple[str, ...] = ()
+    teaches: tuple[OwnRun, ...] = ()
 
 
 def line_of(run: Run, plan: PlanSnapshot | None) -> Line:
     """The line of a run, by its own name."""
-    from core.measure.diagnosis import diagnose  # which reads what is kept of plans here
+    # Diagnosis reads what is kept of plans here.
+    from core.measure.history.teaching import hardware, teaching
 
     target = run.target
     cells = sorted(
@@ -54,7 +58,8 @@ def line_of(run: Run, plan: PlanSnapshot | None) -> Line:
         deepest=cells[-1].depth if cells else 0,
         decode=decode,
         share=share,
-        findings=tuple(finding.code for finding in diagnose(run, plan)),
+        hardware=hardware(run.machine),
+        teaches=teaching(run, plan),
     )
 
 

@@ -49,7 +49,7 @@ STEPS: tuple[str, ...] = (
     """
     ALTER TABLE runs ADD COLUMN line TEXT;
     """,
-    # 4: the line says what was found as well, so it is worked out anew.
+    # 4: the line says what the run teaches as well, so it is worked out anew.
     """
     UPDATE runs SET line = NULL;
     """,

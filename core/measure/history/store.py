@@ -88,11 +88,15 @@ class History:
     # Writing.
 
     def begin(self, run: Run, plan: PlanSnapshot | None) -> None:
-        """Keep a run that has begun; what it has of cells is kept as well."""
+        """Keep a run that has begun, or goes on: with what it has of cells, and under the name and
+        with the notes that it was given."""
         with self._writing() as db:
             db.execute(
-                "INSERT OR REPLACE INTO runs (id, started, ended, status, model, head, plan, owner)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO runs (id, started, ended, status, model, head, plan, owner)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+                " started = excluded.started, ended = excluded.ended, status = excluded.status,"
+                " model = excluded.model, head = excluded.head, plan = excluded.plan,"
+                " owner = excluded.owner, deleted = NULL, line = NULL",
                 (
                     run.id,
                     run.started,
@@ -104,6 +108,7 @@ class History:
                     self._owner if run.status is RunStatus.RUNNING else "",
                 ),
             )
+            db.execute("DELETE FROM cells WHERE run = ?", (run.id,))
             for cell in run.cells:
                 _put_cell(db, run.id, cell)
             _put_telemetry(db, run.id, run.telemetry)
@@ -218,28 +223,25 @@ class History:
                 db.execute("UPDATE runs SET line = ? WHERE id = ?", (_dump(line), run_id))
         return line
 
-    def all(self, most: int = -1) -> tuple[Stored, ...]:
-        """Every run that was not deleted, or the latest so many; the latest first. Telemetry is
-        left out."""
-        return tuple(self._read("WHERE deleted IS NULL", (), most=most))
+    def all(self) -> tuple[Stored, ...]:
+        """Every run that was not deleted, the latest first. Telemetry is left out."""
+        return tuple(self._read("WHERE deleted IS NULL", ()))
 
     def load(self, run_id: str) -> Stored | None:
         """One run with everything; None where there is none of this id."""
         return next(self._read("WHERE id = ?", (run_id,), telemetry=True), None)
 
     def _read(
-        self, where: str, values: tuple[str, ...], telemetry: bool = False, most: int = -1
+        self, where: str, values: tuple[str, ...], telemetry: bool = False
     ) -> Iterator[Stored]:
-        """``most`` runs, all of them below 0."""
-        order = f"ORDER BY started DESC, id LIMIT {most}"
         with self._reading() as db:
             rows = db.execute(
                 "SELECT id, ended, status, head, plan, title, notes, deleted FROM runs "
-                f"{where} {order}",
+                f"{where} ORDER BY started DESC, id",
                 values,
             ).fetchall()
             cells: dict[str, list[Cell]] = {}
-            chosen = f"SELECT id FROM runs {where} {order}"
+            chosen = f"SELECT id FROM runs {where}"
             for run_id, cell in db.execute(
                 f"SELECT run, cell FROM cells WHERE run IN ({chosen}) ORDER BY depth, concurrency",
                 values,

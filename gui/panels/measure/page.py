@@ -17,7 +17,7 @@ from core.measure.history.transfer import to_markdown
 from core.measure.job import Job
 from core.measure.keys import Keys
 from core.measure.run import Run, RunPlan, RunStatus, SampleKind, Target
-from core.measure.session import resumed
+from core.measure.session import OTHER_SERVER, can_go_on, resumed
 from core.measure.versions import versions
 from core.measure.wire.connect import is_this_computer
 from core.measure.wire.http import address_of
@@ -115,9 +115,20 @@ class MeasurePage(QWidget):
 
     def resume(self) -> None:
         """Measure what the last run did not finish."""
-        run = self.worker.run
-        if run is not None and not self.busy:
-            self._begin(resumed(run))
+        run, target = self.worker.run, self.servers.target
+        if run is None or target is None or self.busy:
+            return
+        if can_go_on(run, target):
+            self._begin(resumed(run, target))
+        else:
+            self._failed(OTHER_SERVER)
+
+    def take_up(self, stored: Stored) -> None:
+        """Show a run of the history that was interrupted, so that it can be resumed."""
+        if not self.busy:
+            self.worker.run, self._plan = stored.run, stored.plan
+            self._show_run()
+            self._follow("Resume measures the depths that are missing.")
 
     def end(self) -> None:
         """The window closes: nothing that was started here stays behind."""

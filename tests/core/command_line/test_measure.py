@@ -17,6 +17,7 @@ import pytest
 from core import command_line
 from core.command_line import measuring
 from core.measure.discovery import Found, State
+from core.measure.history import History, history_path
 from core.measure.keys import VARIABLE
 from core.measure.run import ServerKind, Target
 from core.measure.work import default_depths
@@ -302,3 +303,89 @@ def test_servers_can_be_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> Non
     assert values.json["servers"][0]["models"][0]["context"] == 4096
     monkeypatch.setattr(measuring, "discover", lambda keys: ())
     assert run("--list").status == 1
+
+
+def kept() -> list[tuple[str, str, int]]:
+    """Ids, states and finished cells of the history."""
+    history = History(history_path())
+    found = [(s.run.id, s.run.status.value, len(s.run.finished_cells)) for s in history.all()]
+    history.close()
+    return found
+
+
+@pytest.fixture
+def empty_history(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+
+def test_a_run_is_kept_in_the_history_that_the_window_shows(run: Run, empty_history: None) -> None:
+    played = Played()
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        assert run(server.url, "--depths", "64", *QUICK, "--no-history").status == 0
+        assert not history_path().exists()
+        assert run(server.url, "--depths", "64,128", *QUICK).status == 0
+    ((_, status, cells),) = kept()
+    assert (status, cells) == ("done", 2)
+
+
+def test_an_interrupted_run_is_resumed_and_finished_depths_are_not_measured_again(
+    run: Run, empty_history: None
+) -> None:
+    played = Played()
+    wrong = {"error": {"message": "Invalid API Key", "type": "authentication_error", "code": 401}}
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        played.faults[13] = lambda asked: [answer(wrong, 401)]
+        broken = run(server.url, "--depths", "64,128", *QUICK, "--json")
+        ((name, status, cells),) = kept()
+        assert (broken.status, status, cells) == (1, "failed", 1)
+        assert f"weighbridge measure --resume {name[:8]}" in broken.err
+        played.faults.clear()
+        server.asked.clear()
+        whole = run("--resume", name[:8], "--json")
+        prompts = {len(body["prompt"]) for body in server.bodies("/completion")}
+    assert whole.status == 0
+    assert [cell["depth"] for cell in whole.json["cells"]] == [64, 128]
+    assert prompts == {128, 256}  # the second depth, and what is asked first of every server
+    assert kept() == [(name, "done", 2)]
+
+
+def test_what_cannot_be_resumed_is_said(run: Run, empty_history: None) -> None:
+    nothing = run("--resume", "last")
+    assert nothing.status == 2
+    assert "no run of the history was stopped or failed" in nothing.err
+    both = run("--resume", "last", "--runs", "9")
+    assert both.status == 2
+    assert "without --runs" in both.err
+    assert run("--resume", "last", "--no-history").status == 2
+
+
+def test_another_server_does_not_go_on_with_a_run(run: Run, empty_history: None) -> None:
+    wrong = {"error": {"message": "no", "type": "authentication_error", "code": 401}}
+    played = Played()
+    played.faults[13] = lambda asked: [answer(wrong, 401)]
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        run(server.url, "--depths", "64,128", *QUICK)
+    other = Played(model="another")
+    with playing(ServerKind.LLAMA_SERVER, other) as (server, _):
+        as_llama(server, other)
+        told = run(server.url, "--resume", "last", "--json")
+    assert told.status == 1
+    assert told.json["problems"][0]["code"] == "other_server"
+    assert kept()[0][1] == "failed"
+
+
+def test_a_history_that_cannot_be_written_costs_a_word_and_nothing_else(
+    run: Run, empty_history: None
+) -> None:
+    history_path().parent.parent.mkdir(exist_ok=True)
+    history_path().parent.write_text("a file where a folder belongs")
+    played = Played()
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _):
+        as_llama(server, played)
+        told = run(server.url, "--depths", "64", *QUICK, "--json")
+    assert told.status == 0
+    assert told.json["status"] == "done"
+    assert "The history could not be written" in told.err

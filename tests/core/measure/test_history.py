@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import sqlite3
@@ -19,10 +18,11 @@ from core.measure.history import History, HistoryError, Stored, schema, snapshot
 from core.measure.readings import Reading
 from core.measure.run import Run, RunStatus
 from tests.support import runs
+from tests.support.kills import kill_rounds
 from tests.support.specimen_plans import specimen_plan
 
 ROOT = Path(__file__).parents[3]
-ROUNDS = int(os.environ.get("KILL_ROUNDS", "3"))
+ROUNDS = kill_rounds(3)
 
 
 @pytest.fixture
@@ -284,6 +284,7 @@ from pathlib import Path
 from core.measure.history import History
 from core.measure.run import RunStatus
 from tests.support import runs
+from tests.support.kills import kill_rounds
 history = History(Path(sys.argv[1]))
 name = sys.argv[2]
 run = runs.run({}, id=name, status=RunStatus.RUNNING)
@@ -345,7 +346,11 @@ def test_a_new_file_may_be_opened_by_several_windows_at_the_same_moment(tmp_path
         start = threading.Barrier(6)
         problems: list[object] = []
 
-        def look(path: Path = path, start: threading.Barrier = start) -> None:
+        def look(
+            path: Path = path,
+            start: threading.Barrier = start,
+            problems: list[object] = problems,
+        ) -> None:
             start.wait()
             history = History(path)
             problems.append(history.problem)
@@ -357,4 +362,18 @@ def test_a_new_file_may_be_opened_by_several_windows_at_the_same_moment(tmp_path
         for thread in threads:
             thread.join()
         assert problems == [None] * 6
-        problems.clear()
+
+
+def test_a_run_that_goes_on_keeps_its_name_and_its_notes(path: Path) -> None:
+    history = History(path)
+    run = runs.run({0: [50.0] * 6, 4096: [40.0] * 6}, status=RunStatus.STOPPED)
+    half = replace(run, cells=(run.cells[0], replace(run.cells[1], finished=False)))
+    keep(history, half)
+    history.rename(run.id, "with the new driver")
+    history.note(run.id, "fan at full speed")
+    history.begin(replace(half, status=RunStatus.RUNNING, cells=half.finished_cells), None)
+    stored = history.load(run.id)
+    assert stored is not None
+    assert (stored.title, stored.notes) == ("with the new driver", "fan at full speed")
+    assert [cell.depth for cell in stored.run.cells] == [0]
+    history.close()

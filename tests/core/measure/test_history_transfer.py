@@ -182,19 +182,19 @@ def test_what_else_differs_is_listed() -> None:
 
 
 def test_the_interval_holds_the_true_ratio_nineteen_times_of_twenty() -> None:
-    """100 pairs of 12 runs from the same normal distribution: the true ratio is 1.
+    """40 pairs of 12 runs from the same normal distribution: the true ratio is 1.
 
     The percentile bootstrap of a median is known to be a little narrow or wide at small n; 88 % is
     what this test insists on.
     """
     chance = random.Random(3)
     held = 0
-    for _ in range(100):
+    for _ in range(40):
         a, b = ([chance.gauss(50, 2) for _ in range(12)] for _ in range(2))
         interval = ratio_interval(a, b)
         assert interval is not None
         held += interval[0] <= 1 <= interval[1]
-    assert held >= 88
+    assert held >= 35
 
 
 def test_json_for_others_is_plain_json() -> None:

@@ -22,6 +22,7 @@ from core.measure.events import CellDone, Ended, Event, Progress, TelemetryRead,
 from core.measure.job import Job
 from core.measure.run import Run, RunStatus, ServerKind, Target
 from core.measure.session import Session, job_line, resumed
+from tests.support.kills import kill_rounds
 from tests.support.played_servers import Played, playing
 from tests.support.replay import Act, Asked, Pause
 from tests.support.sweeps import PLAN
@@ -132,7 +133,7 @@ def killed_after(seconds: float, server_dies: bool) -> tuple[Run, list[int]]:
 
 def test_workers_and_servers_killed_at_random_moments_lose_no_finished_cell() -> None:
     random = Random(0)
-    for number in range(12):
+    for number in range(kill_rounds(6)):
         run, finished = killed_after(random.uniform(0.05, 0.6), server_dies=number % 3 == 0)
         assert run.status in (RunStatus.FAILED, RunStatus.DONE)
         assert [cell.depth for cell in run.finished_cells] == finished
@@ -149,7 +150,7 @@ def test_what_was_lost_is_measured_on_resume_and_nothing_else() -> None:
         before = measuring.run
         server.asked.clear()
         played.faults.clear()
-        with Session(replace(job_for(target), run=resumed(before))) as again:
+        with Session(replace(job_for(target), run=resumed(before, target))) as again:
             list(again.events())
         depths = {len(body["prompt"]) for body in server.bodies("/completion")}
     assert depths == {128, 256}
