@@ -76,7 +76,7 @@ def test_the_plan_shows_the_latest_measured_points_at_their_true_depth() -> None
 
 def test_an_own_run_says_what_it_was_of_and_what_was_possible() -> None:
     stored = made(0.8)
-    first = own_runs([stored], HERE)[0]
+    first = own_runs(lines(stored), HERE)[0]
     assert (first.title, first.label) == (PLAN.model.name, PLAN.weights.label)
     assert first.date == stored.run.started[:10]
     assert stored.plan is not None
