@@ -4,11 +4,13 @@ loop that opens each file and reads its first bytes.
     python -m bench.library [MODELS]
 
 Every tenth model has a vocabulary of 50,000 tokens; the others are specimens of real headers. The
-second time nothing has changed and no header is read.
+second time nothing has changed and no header is read. Then the dialog fills with 5,000 models, and
+the longest time in which the window could not answer is told.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import tempfile
@@ -25,6 +27,8 @@ from tests.support.gguf_files import STRING, array, write
 MODELS = 500
 TIMES = 3
 _FIRST_BYTES = 1 << 16
+_MANY = 5_000
+_LATE_MS = 100
 _SPEC = "nvidia-geforce-rtx-3090"
 
 
@@ -62,6 +66,38 @@ def best(work: Callable[[], int]) -> tuple[float, int]:
     return min(times), found
 
 
+def window(folder: Path, count: int) -> None:
+    """The dialog fills: how long the event loop was away at most."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PySide6.QtCore import QElapsedTimer, QTimer
+    from PySide6.QtWidgets import QApplication
+
+    from gui.document import Document
+    from gui.panels.library import LibraryDialog
+
+    app = QApplication.instance() or QApplication([])
+    document = Document()
+    document.set_this_computer(catalogue.machine(_SPEC))
+    dialog = LibraryDialog(document, (), known=[Folder(folder)])
+    clock, gaps = QElapsedTimer(), [0]
+    ticks = QTimer()
+    ticks.timeout.connect(lambda: gaps.append(clock.restart()))
+    clock.start()
+    ticks.start(1)
+    begun = time.perf_counter()
+    dialog.show()
+    while len(dialog.sheet.lines) < count and time.perf_counter() - begun < 300:
+        app.processEvents()
+    seconds = time.perf_counter() - begun
+    late = sum(1 for gap in gaps if gap > _LATE_MS)
+    dialog.close()
+    dialog.feed.stop()
+    print(
+        f"dialog: {len(dialog.sheet.lines):,} models in {seconds:.1f} s; the window was away for "
+        f"{max(gaps)} ms at most, more than {_LATE_MS} ms {late} times"
+    )
+
+
 def main(count: int = MODELS) -> None:
     machine = catalogue.machine(_SPEC)
     with tempfile.TemporaryDirectory() as name:
@@ -85,6 +121,9 @@ def main(count: int = MODELS) -> None:
                 f"{words}: {found} models in {1000 * seconds:.0f} ms, {seconds / loop:.1f} times "
                 f"the plain loop, {1000 * seconds / max(found, 1):.2f} ms a model"
             )
+    with tempfile.TemporaryDirectory() as name:
+        make(Path(name), _MANY)
+        window(Path(name), _MANY)
 
 
 if __name__ == "__main__":

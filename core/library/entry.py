@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
+from core.gguf.names import is_imatrix, is_projector
 from core.library.facts import HELPERS, Facts, Fit
 
 # Size and time of every file: by them it is told whether a model is still what was read.
@@ -42,4 +43,6 @@ class Entry:
     @property
     def helper(self) -> bool:
         """Whether it serves a model and is none."""
-        return self.facts is not None and self.facts.kind in HELPERS
+        if self.facts is not None:
+            return self.facts.kind in HELPERS
+        return is_projector(self.path.name) or is_imatrix(self.path.name)

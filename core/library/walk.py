@@ -85,7 +85,6 @@ def _collect(
                 f"{where} has not answered for {silent:.0f} seconds and was left out.",
                 Severity.WARNING,
                 "Check whether its network drive or disk is connected.",
-                where,
             )
 
 
@@ -174,7 +173,6 @@ class _Walk:
                 f"{display(str(path))} could not be searched: {display(reason)}.",
                 Severity.WARNING,
                 "Take it off the list, or connect its disk." if gone else "",
-                display(str(path)),
             )
         )
 

@@ -42,6 +42,7 @@ class Actions(QObject):
         self._window = window
         self.open = self._action("&Open…", "Ctrl+O")
         self.open_link = self._action("Open a lin&k…", "Ctrl+Shift+O")
+        self.library = self._action("&Models on this computer…", "Ctrl+M")
         self.cancel = self._action("Stop reading", "Esc")
         self.reload = self._action("Re&load file", "Ctrl+R")
         self.close_model = self._action("&Close model", "Ctrl+W")
@@ -152,7 +153,7 @@ class Actions(QObject):
     def _fill_menu_bar(self) -> None:
         bar = self._window.menuBar()
         file = bar.addMenu("&File")
-        file.addActions([self.open, self.open_link])
+        file.addActions([self.open, self.open_link, self.library])
         self.recent_menu = file.addMenu("Open &recent")
         self.recent_menu.setToolTipsVisible(True)
         self.specimens_menu = file.addMenu("&Specimens")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
@@ -9,12 +12,18 @@ from core.problems import Problem
 from core.remote import FileLink, Link, RepositoryLink, read_link
 from gui.document import Document
 
+if TYPE_CHECKING:
+    from gui.panels.library import LibraryDialog
+
 
 class Finding(QObject):
-    """Asks for links and shows what they lead to. ``link_chosen`` carries a file to open,
-    ``link_typed`` a text to remember, ``failed`` a problem."""
+    """Asks for links and shows what they lead to. ``link_chosen`` and ``file_chosen``
+    carry what to open, ``link_typed`` and ``folders_changed`` what to remember, ``failed`` a
+    problem."""
 
     link_chosen = Signal(FileLink)
+    file_chosen = Signal(Path)
+    folders_changed = Signal(tuple)
     link_typed = Signal(str)
     failed = Signal(Problem)
 
@@ -23,6 +32,8 @@ class Finding(QObject):
         self._document = document
         self._window = window
         self.links: tuple[str, ...] = ()  # that were opened, the latest first
+        self.folders: tuple[str, ...] = ()  # of the user, that are searched for models
+        self._library: LibraryDialog | None = None
 
     def ask_for_link(self) -> None:
         """Let the user paste one."""
@@ -31,6 +42,18 @@ class Finding(QObject):
         dialog = LinkDialog(self.links, self._window)
         dialog.chosen.connect(self._take)
         dialog.open()
+
+    def show_library(self) -> None:
+        """The models on this computer; one dialog for the window."""
+        from gui.panels.library import LibraryDialog
+
+        if self._library is None:
+            self._library = LibraryDialog(self._document, self.folders, self._window)
+            self._library.open_asked.connect(self.file_chosen)
+            self._library.folders_changed.connect(self.folders_changed)
+        self._library.show()
+        self._library.raise_()
+        self._library.activateWindow()
 
     def open_text(self, text: str) -> None:
         """Open what was dropped or given as an argument."""

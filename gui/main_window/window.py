@@ -390,11 +390,15 @@ class MainWindow(QMainWindow):
         a.units_chosen.connect(self.choose_units)
         a.theme_chosen.connect(self.choose_theme)
         self.finding.links = self.settings.links
+        self.finding.folders = self.settings.model_folders
+        self.finding.file_chosen.connect(self.open_path)
+        self.finding.folders_changed.connect(lambda own: self.kept.save(model_folders=own))
         self.finding.link_chosen.connect(self.open_link)
         self.finding.link_typed.connect(self._keep_link)
         self.finding.failed.connect(self._fail)
         self.welcome.open_asked.connect(self.ask_for_file)
         self.welcome.link_asked.connect(self.finding.ask_for_link)
+        self.welcome.library_asked.connect(self.finding.show_library)
         self.welcome.chosen.connect(self.open_path)
         self.welcome.computer.measure_asked.connect(self.computer.measure)
         self.page.plan.measure_asked.connect(self.computer.measure)

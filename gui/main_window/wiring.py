@@ -17,6 +17,7 @@ def connect_actions(window: MainWindow) -> None:
     for action, slot in (
         (a.open, window.ask_for_file),
         (a.open_link, window.finding.ask_for_link),
+        (a.library, window.finding.show_library),
         (a.cancel, window.opener.cancel),
         (a.reload, window.reload),
         (a.close_model, window.close_model),

@@ -38,6 +38,7 @@ class WelcomePanel(QScrollArea):
 
     open_asked = Signal()
     link_asked = Signal()
+    library_asked = Signal()
     chosen = Signal(Path)
 
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
@@ -47,6 +48,9 @@ class WelcomePanel(QScrollArea):
         self.computer = ComputerCard(document)
         self.open_button = QPushButton("Open a GGUF file…")
         self.open_button.clicked.connect(self.open_asked)
+        self.library_button = QPushButton("Models on this computer…")
+        self.library_button.setToolTip("All that other programs have loaded, and yours (Ctrl+M)")
+        self.library_button.clicked.connect(self.library_asked)
         self.link_button = QPushButton("Open a link…")
         self.link_button.setToolTip("A model on a server, before it is downloaded (Ctrl+Shift+O)")
         self.link_button.clicked.connect(self.link_asked)
@@ -60,7 +64,7 @@ class WelcomePanel(QScrollArea):
         column = QVBoxLayout(page)
         column.setContentsMargins(space, space, space, space)
         column.setSpacing(space // 2)
-        column.addWidget(_DropBox(self.open_button, self.link_button))
+        column.addWidget(_DropBox(self.open_button, self.library_button, self.link_button))
         column.addSpacing(space)
         column.addWidget(Text("THIS COMPUTER", Style.HEADING))
         column.addWidget(self.computer)
@@ -171,6 +175,7 @@ class _DropBox(QFrame):
         self._icon = QLabel()
         words = QVBoxLayout()
         words.setSpacing(2)
+        words.addStretch(1)
         words.addWidget(Text("Weigh a model before you load it", Style.HEADLINE, wrap=True))
         words.addWidget(
             Text(
@@ -180,6 +185,7 @@ class _DropBox(QFrame):
                 wrap=True,
             )
         )
+        words.addStretch(1)
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._row.setContentsMargins(2 * space, 3 * space // 2, 2 * space, 3 * space // 2)
         self._row.setSpacing(3 * space // 2)

@@ -6,12 +6,16 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from PySide6.QtCore import Qt
+
 from core.compare.tables import VERDICT_WORDS
 from core.plan.plan import Verdict
 from core.provenance import Unit, format_value
 from core.units import UnitSystem, format_bytes, format_rate, format_tokens
 from gui.tables.sheet import Column, Sheet, longest
 
+# Thousands of rows are shown anew while they come: their widths are not measured.
+_WIDEST_SIZE = "1,023 MiB"
 # What fits comes first.
 _ORDER = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
 
@@ -79,6 +83,8 @@ class ModelSheet(Sheet):
             stretch: int = 0,
             wanted: bool = False,
             help: str = "",
+            widest: str | tuple[str, ...] = "",
+            elide: Qt.TextElideMode = Qt.TextElideMode.ElideMiddle,
         ) -> Column:
             def order(line: ModelLine) -> Any:
                 if key is not None:
@@ -97,13 +103,27 @@ class ModelSheet(Sheet):
                 help=help,
                 stretch=stretch,
                 wanted=wanted,
-                widest="" if stretch else longest([text(line) for line in lines]),
+                widest=widest,
+                elide=elide,
             )
 
         return [
             column("name", "model", lambda n: n.name, lambda n: n.name, tip=_about, stretch=3),
-            column("where", "where", lambda n: n.where, lambda n: n.where, stretch=2),
-            column("label", "quantization", lambda n: n.label or None, lambda n: n.label),
+            column(
+                "where",
+                "where",
+                lambda n: n.where,
+                lambda n: n.where,
+                stretch=2,
+                elide=Qt.TextElideMode.ElideRight,
+            ),
+            column(
+                "label",
+                "quantization",
+                lambda n: n.label or None,
+                lambda n: n.label,
+                widest=longest(line.label for line in lines),
+            ),
             column(
                 "verdict",
                 "fits",
@@ -112,6 +132,7 @@ class ModelSheet(Sheet):
                 key=_verdict_key,
                 tip=lambda n: n.about or _verdict_words(n),
                 wanted=True,
+                widest=(*VERDICT_WORDS.values(), *{line.state for line in lines}),
                 help="Whether it fits into the memory of the machine",
             ),
             column(
@@ -120,6 +141,7 @@ class ModelSheet(Sheet):
                 lambda n: n.bits,
                 lambda n: "" if n.bits is None else f"{n.bits:.2f}",
                 number=True,
+                widest="16.00",
                 help="Bits per weight",
             ),
             column(
@@ -129,6 +151,7 @@ class ModelSheet(Sheet):
                 lambda n: "" if n.bytes is None else format_bytes(n.bytes, units),
                 number=True,
                 wanted=True,
+                widest=_WIDEST_SIZE,
                 help="Of all files together",
             ),
             column(
@@ -138,6 +161,7 @@ class ModelSheet(Sheet):
                 lambda n: _count(n.parameters),
                 tip=_parameters,
                 number=True,
+                widest="999 M",
             ),
             column(
                 "context_length",
@@ -145,6 +169,7 @@ class ModelSheet(Sheet):
                 lambda n: n.context,
                 lambda n: format_tokens(n.context) if n.context else "",
                 number=True,
+                widest="10,485,760",
                 help="Tokens that the model was trained for",
             ),
             column(
@@ -154,6 +179,7 @@ class ModelSheet(Sheet):
                 lambda n: "" if n.ceiling is None else format_rate(n.ceiling),
                 number=True,
                 wanted=True,
+                widest="10,000 tok/s",
                 help="The fastest that it could write, if reading memory were all there is",
             ),
         ]

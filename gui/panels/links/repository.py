@@ -220,9 +220,6 @@ class RepositoryDialog(QDialog):
         self.check_one.setToolTip("Read its header: does it fit, and how fast at most?")
         self.check_all.setToolTip("Read the header of each, a few at a time")
         self.open_button.setToolTip("Plan with it, without downloading it (Enter)")
-        for button in (self.check_one, self.check_all, self.stop_button, self.open_button):
-            button.setAutoDefault(False)
-        self.close_button.setAutoDefault(False)
         top = Wrap()
         top.set_cells([self.name, self.place, self.machine])
         foot = Wrap(last_right=True)
@@ -235,6 +232,8 @@ class RepositoryDialog(QDialog):
         column.addWidget(self.table, 1)
         column.addWidget(self.status)
         column.addWidget(foot)
+        for button in self.findChildren(QPushButton):
+            button.setAutoDefault(False)
         letters, lines = _SIZE
         metrics, room = self.fontMetrics(), self.screen().availableSize()
         width, height = letters * metrics.averageCharWidth(), lines * metrics.height()

@@ -1,0 +1,60 @@
+"""A model of the library as a row of the table, and in words."""
+
+from __future__ import annotations
+
+from core.gguf import display
+from core.library import Entry, State
+from core.units import UnitSystem, format_bytes
+from gui.tables.model_rows import ModelLine
+
+
+def line_of(entry: Entry) -> ModelLine:
+    """What the table shows of it."""
+    facts, fit = entry.facts, entry.fit
+    state = ""
+    if entry.state is not State.WHOLE:
+        state = entry.state.value
+        fit = None
+    elif facts is not None and entry.helper:
+        state = facts.kind.value
+    elif fit is None:
+        state = "…"
+    return ModelLine(
+        name=entry.name,
+        label=facts.label if facts else "",
+        bits=facts.bits if facts else None,
+        bytes=entry.bytes,
+        parameters=facts.parameters if facts else None,
+        active=facts.active if facts else 0,
+        context=facts.context if facts else None,
+        verdict=fit.verdict if fit else None,
+        ceiling=fit.ceiling if fit else None,
+        state=state,
+        where=entry.where,
+        about="\n".join(part for part in (fit.why if fit else "", entry.remark) if part),
+    )
+
+
+def words_of(entry: Entry) -> str:
+    """Where it lies, how many files it has, what lies beside it, and what is wrong with it."""
+    words = [display(str(entry.path))]
+    if entry.files > 1:
+        words.append(f"{entry.files} shards")
+    if entry.projectors:
+        names = ", ".join(display(path.name) for path in entry.projectors[:3])
+        words.append(f"with {names}")
+    if entry.remark:
+        words.append(entry.remark.rstrip("."))
+    return " · ".join(words)
+
+
+def summary_of(entries: list[Entry], helpers: int, units: UnitSystem) -> str:
+    """How many there are, and how much they take."""
+    count = "1 model" if len(entries) == 1 else f"{len(entries):,} models"
+    words = [count, format_bytes(sum(entry.bytes for entry in entries), units)]
+    waiting = sum(1 for entry in entries if entry.state is State.INCOMPLETE)
+    if waiting:
+        words.append(f"{waiting:,} incomplete")
+    if helpers:
+        words.append("1 helper file" if helpers == 1 else f"{helpers:,} helper files")
+    return ", ".join(words)
