@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from core.plan.plan import DepthPoint, Plan, Span
+from core.plan.plan import Plan, Span
 from core.plan.session.choice import SessionChoice
 from core.plan.session.values import NO_TIME, Seconds
 from core.plan.speed import decode_seconds, load_times, prefill_seconds
@@ -15,7 +14,6 @@ from core.provenance import Number, Rank, Source, Unit
 USUAL_DISK = 2e9  # bytes per second, where nobody knows the disk
 _USUAL = Source(Rank.ASSUMED, "an ordinary solid-state disk")
 _TYPED = Source(Rank.REPORTED, "a rate that was typed in")
-_STEP = 512  # tokens: the ceiling bends so little that time is summed in steps
 
 
 class Rates(Protocol):
@@ -54,6 +52,7 @@ class PlanRates:
         self._plan = plan
         self._choice = choice
         self._expects = plan.speed.expected.known or choice.decode_rate is not None
+        self._writes = plan if self._expects else _as_fast_as_the_ceiling(plan)
 
     @property
     def at_best(self) -> bool:
@@ -74,9 +73,7 @@ class PlanRates:
             return NO_TIME
         if self._choice.decode_rate is not None:
             return steady(tokens, self._choice.decode_rate)
-        if self._expects:
-            return decode_seconds(self._plan, depth, tokens)
-        return ceiling_seconds(self._plan, depth, tokens)
+        return decode_seconds(self._writes, depth, tokens)
 
     def load(self) -> Seconds:
         """Seconds of reading a file of the planned weights from disk."""
@@ -102,22 +99,7 @@ def steady(tokens: int, rate: float) -> Seconds:
     return Span(seconds, seconds, seconds)
 
 
-def ceiling_seconds(plan: Plan, depth: int, tokens: int) -> Seconds:
-    """Seconds of writing at the ceiling: no program can be faster."""
-    curve = plan.speed.curve
-    end = min(depth + tokens, curve[-1].depth)
-    if not curve[0].tok_s or depth > end:
-        return None
-    seconds, at = 0.0, depth
-    while at < end:
-        count = min(_STEP, end - at)
-        seconds += count * _seconds(curve, at + count // 2)
-        at += count
-    return Span(seconds, seconds, seconds)
-
-
-def _seconds(curve: tuple[DepthPoint, ...], depth: int) -> float:
-    after = min(max(bisect_left(curve, depth, key=lambda point: point.depth), 1), len(curve) - 1)
-    left, right = curve[after - 1], curve[after]
-    share = (depth - left.depth) / max(right.depth - left.depth, 1)
-    return (1 - share) / (left.tok_s or 1) + share / (right.tok_s or 1)
+def _as_fast_as_the_ceiling(plan: Plan) -> Plan:
+    """The plan as if its ceiling were what to expect: no program can be faster."""
+    curve = tuple(p._replace(low=p.tok_s, mid=p.tok_s, high=p.tok_s) for p in plan.speed.curve)
+    return replace(plan, speed=replace(plan.speed, curve=curve))

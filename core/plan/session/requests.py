@@ -9,6 +9,7 @@ from core.plan.session.choice import SessionChoice
 from core.plan.session.rates import Rates
 from core.plan.session.values import Seconds, Turn
 
+_CHUNKS = 1024  # of a prompt: more can be neither seen nor told apart
 _PIECES = 32  # of what is written: the time of a token changes slowly
 
 
@@ -36,7 +37,8 @@ def timeline(
 ) -> tuple[Segment, ...] | None:
     """The stretches of a turn, one after the other without a gap; None where not all are known.
 
-    A prompt is read in chunks of ``ubatch`` tokens. The durations are the middle of what is
+    A prompt is read in chunks of ``ubatch`` tokens; where those are very many, several make one
+    stretch. The durations are the middle of what is
     expected; their sum is that of the turn.
     """
     if turn.load is None:
@@ -46,7 +48,7 @@ def timeline(
     if now:
         made.append(Segment(SegmentKind.LOAD, 0.0, now, 0, 0))
     start = now
-    for read in _steps(turn.read, ubatch):
+    for read in _steps(turn.read, ubatch * -(-turn.read // (ubatch * _CHUNKS))):
         at = _mid(rates.prefill(turn.reused, read))
         if at is None:
             return None

@@ -155,3 +155,14 @@ def test_any_choice_on_any_plan_has_an_answer(choice: dict[str, Any]) -> None:
     assert found == plan_session(plan, SessionChoice(**choice))
     for turn in found.turns[:2]:
         timeline(turn, found.choice, PlanRates(plan, found.choice), plan.settings.ubatch)
+
+
+def test_a_prompt_of_very_many_chunks_is_drawn_in_fewer_stretches_of_the_same_length() -> None:
+    choice = SessionChoice(system_tokens=200_000, turns=1)
+    turn = plan_session(plan_of(context=262_144), choice, SteadyRates(800.0, 40.0)).turns[0]
+    segments = timeline(turn, choice, SteadyRates(800.0, 40.0), 1)
+    assert segments is not None and turn.request is not None
+    read = [s.tokens for s in segments if s.kind is SegmentKind.PREFILL]
+    assert sum(read) == turn.read
+    assert len(read) <= 1024
+    assert segments[-1].end == pytest.approx(turn.request.mid)

@@ -12,7 +12,7 @@ from core.machine import catalogue, combine, custom
 from core.model import model_from
 from core.plan import largest_contexts, resolve
 from core.plan.choice import Choice, Engine
-from core.plan.plan import DepthPoint, Span
+from core.plan.plan import Band, DepthPoint, Span
 from core.plan.session import (
     Change,
     Event,
@@ -25,9 +25,10 @@ from core.plan.session import (
     range_words,
     reuse_words,
 )
-from core.plan.session.rates import PlanRates, ceiling_seconds, steady
+from core.plan.session.rates import PlanRates, steady
 from core.plan.session.recall import session_bytes
 from core.plan.session.values import NO_TIME, Seconds
+from core.provenance import Number, Rank, Source, Unit
 from resources import specimens
 from tests.support.sessions import HYBRID, WINDOWED, plan_of, session
 
@@ -304,9 +305,12 @@ def test_the_ceiling_is_what_writing_takes_at_best() -> None:
     # 936 GB/s and 14 GB are 66.9 tok/s, and 8 GB of cache more 42.5.
     curve = (DepthPoint(0, 14 * 10**9, 936 / 14), DepthPoint(262_144, 22 * 10**9, 936 / 22))
     plan = plan_of()
-    plan = replace(plan, speed=replace(plan.speed, curve=curve))
-    start = ceiling_seconds(plan, 0, 100)
-    end = ceiling_seconds(plan, 262_044, 100)
+    nobody = Number(None, Unit.TOKENS_PER_SECOND, Source(Rank.ESTIMATED, "published runs"))
+    speed = replace(plan.speed, curve=curve, expected=Band(nobody, nobody, nobody))
+    rates = PlanRates(replace(plan, speed=speed), SessionChoice())
+    assert rates.at_best
+    start = rates.decode(0, 100)
+    end = rates.decode(262_044, 100)
     assert start is not None
     assert end is not None
     assert 100 / start.mid == pytest.approx(66.9, abs=0.1)
