@@ -305,7 +305,8 @@ def test_the_ceiling_is_what_writing_takes_at_best() -> None:
     # 936 GB/s and 14 GB are 66.9 tok/s, and 8 GB of cache more 42.5.
     curve = (DepthPoint(0, 14 * 10**9, 936 / 14), DepthPoint(262_144, 22 * 10**9, 936 / 22))
     plan = plan_of()
-    nobody = Number(None, Unit.TOKENS_PER_SECOND, Source(Rank.ESTIMATED, "published runs"))
+    source = Source(Rank.ESTIMATED, "published runs")
+    nobody: Number[float] = Number(None, Unit.TOKENS_PER_SECOND, source)
     speed = replace(plan.speed, curve=curve, expected=Band(nobody, nobody, nobody))
     rates = PlanRates(replace(plan, speed=speed), SessionChoice())
     assert rates.at_best
