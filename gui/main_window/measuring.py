@@ -24,6 +24,7 @@ class Measuring(QObject):
     ``check_log`` opens the check with llama.cpp for a log."""
 
     folder_chosen = Signal(str)
+    measure_asked = Signal()  # bring the page "Measure" to the front
     runs_found = Signal(tuple)  # of `OwnRun`: what was measured on this computer
 
     def __init__(
@@ -88,7 +89,15 @@ class Measuring(QObject):
         from gui.panels.history.page import HistoryPage
 
         self._history_page = HistoryPage(self._document, self.history)
+        self._history_page.resume_asked.connect(self._take_up)
         return self._history_page
+
+    def _take_up(self, run_id: str) -> None:
+        """An interrupted run of the history comes back to where it can be resumed."""
+        stored = self.history.load(run_id)
+        self.measure_asked.emit()
+        if stored is not None and self._measure is not None:
+            self._measure.take_up(stored)
 
     def end(self) -> None:
         """The window closes: no worker and no server of ours stays behind, no note is lost."""

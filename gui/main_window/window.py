@@ -414,6 +414,7 @@ class MainWindow(QMainWindow):
         for chooser in (self.engine_check, self.measuring):
             chooser.folder_chosen.connect(lambda folder: self.kept.save(engine_folder=folder))
         self.measuring.runs_found.connect(self.computer.set_runs)
+        self.measuring.measure_asked.connect(lambda: self.page_bar.open_named("Measure"))
         self._first_looks.missing_found.connect(self._show_missing)
         self.file_watch.differs.connect(self._show_problems)
         self.problems.stack.acted.connect(self.reload)

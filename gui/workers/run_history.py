@@ -70,6 +70,14 @@ class RunHistory(QObject):
             self.failed.emit(error.problem)
             return None
 
+    def reading(self, run_ids: Iterable[str]) -> Callable[[], tuple[Stored, ...]]:
+        """What gives these runs with everything, from whatever thread calls it."""
+        ids = tuple(run_ids)
+        if self.problem is not None:  # what there is, is in memory
+            found = tuple(entry for run_id in ids if (entry := self.load(run_id)) is not None)
+            return lambda: found
+        return lambda: _loaded(self._path, ids)
+
     def begin(self, run: Run, plan: PlanSnapshot | None) -> None:
         """A run has begun."""
         self._do(lambda history: history.begin(run, plan))
@@ -129,6 +137,15 @@ class RunHistory(QObject):
             except HistoryError as error:
                 self.failed.emit(error.problem)
         return self._history
+
+
+def _loaded(path: Path, run_ids: Iterable[str]) -> tuple[Stored, ...]:
+    """Runs of a file. Raises HistoryError."""
+    history = History(path, mend=False)
+    try:
+        return tuple(entry for run_id in run_ids if (entry := history.load(run_id)) is not None)
+    finally:
+        history.close()
 
 
 def reading_own_runs(path: Path, machine: Machine) -> Function:

@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from core.measure.history import Stored, snapshot
-from core.measure.run import Run
+from core.measure.run import Run, RunStatus
 from gui.document import Document
 from gui.panels.history.page import HistoryPage
 from gui.tables.stored_runs import local_time
@@ -165,7 +165,8 @@ def test_runs_go_out_and_come_in_again(
     qtbot: QtBot, page: HistoryPage, history: RunHistory, tmp_path: Path
 ) -> None:
     for name in ("all.json", "all.csv"):
-        page.export_to(tmp_path / name, everything=True)
+        with qtbot.waitSignal(page.writer.ended, timeout=SECONDS):
+            page.export_to(tmp_path / name, everything=True)
         assert page.said.shown == f"3 exported to {name}."
     value = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     assert len(value["runs"]) == 3
@@ -198,8 +199,51 @@ def test_a_file_that_is_no_export_is_a_sentence(
 def test_a_place_that_cannot_be_written_is_a_sentence(
     qtbot: QtBot, page: HistoryPage, tmp_path: Path
 ) -> None:
-    page.export_to(tmp_path / "none" / "runs.json", everything=True)
+    with qtbot.waitSignal(page.writer.ended, timeout=SECONDS):
+        page.export_to(tmp_path / "none" / "runs.json", everything=True)
+    assert page.said.shown == ""
     assert "could not be written" in page.problems.stack.banners[0].problem.message
+
+
+def test_without_a_file_the_history_in_memory_is_exported_and_takes_runs_in(
+    qtbot: QtBot, page: HistoryPage, tmp_path: Path
+) -> None:
+    with qtbot.waitSignal(page.writer.ended, timeout=SECONDS):
+        page.export_to(tmp_path / "all.json", everything=True)
+    (tmp_path / "file").write_text("")
+    lost = RunHistory(tmp_path / "file" / "runs.sqlite")
+    assert lost.problem is not None
+    other = HistoryPage(Document(), lost)
+    qtbot.addWidget(other)
+    other.show()
+    with qtbot.waitSignal(other.reader.ended, timeout=SECONDS):
+        other.import_from(tmp_path / "all.json")
+    assert other.said.shown == "3 imported."
+    with qtbot.waitSignal(other.writer.ended, timeout=SECONDS):
+        other.export_to(tmp_path / "again.json", everything=True)
+    first, again = ((tmp_path / n).read_bytes() for n in ("all.json", "again.json"))
+    assert first == again
+    for runner in other.findChildren(Runner):
+        runner.stop()
+    lost.close()
+    lost.deleteLater()
+
+
+def test_only_a_single_interrupted_run_can_be_resumed(
+    qtbot: QtBot, page: HistoryPage, history: RunHistory
+) -> None:
+    choose(page, 0)
+    assert not page.resume.isVisible()
+    stopped = replace(made(4, 90.0), status=RunStatus.STOPPED)
+    history.begin(stopped, None)
+    history.finish(stopped)
+    qtbot.waitUntil(lambda: len(page.sheet.rows) == 4)
+    choose(page, 0, 1)
+    assert not page.resume.isVisible()
+    choose(page, 0)
+    with qtbot.waitSignal(page.resume_asked) as asked:
+        QTest.mouseClick(page.resume, Qt.MouseButton.LeftButton)
+    assert asked.args == ["run-4"]
 
 
 def test_markdown_of_the_chosen_runs(qtbot: QtBot, page: HistoryPage) -> None:

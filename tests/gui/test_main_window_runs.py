@@ -12,9 +12,11 @@ import resources
 from core.gguf import open_file
 from core.machine import as_dict
 from core.measure.history import History, snapshot
+from core.measure.run import RunStatus
 from core.model import model_from
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.panels.measure import servers
 from gui.theme import Theme
 from gui.workers import computer
 from tests.support import runs
@@ -53,6 +55,33 @@ def test_runs_of_this_computer_correct_the_plan_from_the_start(
     # Deleted runs say nothing any more.
     window.measuring.history.delete([run.id])
     qtbot.waitUntil(lambda: window.document.machine.runs == ())
+    window.close()
+
+
+def test_an_interrupted_run_comes_back_from_the_history_to_the_page_that_resumes_it(
+    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(servers, "looking_for_servers", lambda keys: lambda handle: ())
+    run = runs.run({0: [50.0] * 6}, status=RunStatus.STOPPED)
+    history = History(tmp_path / "runs.sqlite")
+    history.begin(run, None)
+    history.close()
+    window = MainWindow(Document(), theme, tmp_path / "settings.json")
+    qtbot.addWidget(window)
+    window.show()
+    path = next(p for p in resources.specimens() if p.name.startswith("Llama-3.1-8B"))
+    window.document.set_model(model_from(open_file(path)))
+    window.page_bar.open_named("History")
+    page = window.measuring._history_page
+    assert page is not None
+    qtbot.waitUntil(lambda: page.resume.isVisible())
+    page.resume.click()
+    assert window.page_bar.tabText(window.page_bar.currentIndex()) == "Measure"
+    measure = window.measuring._measure
+    assert measure is not None
+    assert measure.view.run is not None
+    assert measure.view.run.id == run.id
+    assert measure.progress.resume.isVisible()
     window.close()
 
 

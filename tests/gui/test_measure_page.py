@@ -18,7 +18,7 @@ import resources
 from core.gguf import open_file
 from core.measure import inner
 from core.measure.discovery import Found, State
-from core.measure.history import History
+from core.measure.history import History, Stored
 from core.measure.run import RunStatus, ServerKind, Target
 from core.model import model_from
 from gui.document import Document
@@ -219,6 +219,43 @@ def test_cancelling_keeps_what_was_finished_and_resume_measures_the_rest(
     history.close()
     assert stored.run.status is RunStatus.DONE
     assert len(stored.run.cells) == 3
+
+
+def test_a_run_of_the_history_goes_on_at_the_server_that_was_started_anew(
+    qtbot: QtBot,
+    page: MeasurePage,
+    found: list[Found],
+    tmp_path: Path,
+    scenario: Callable[[str], None],
+) -> None:
+    """A server of our own has another port each time."""
+    whole = runs.run({0: [50.0] * 6, 512: [45.0] * 6}, target=READY.targets[0])
+    half = replace(whole, status=RunStatus.STOPPED, cells=whole.cells[:1])
+    elsewhere = replace(READY.targets[0], url="http://127.0.0.1:9999")
+    found[:] = [replace(READY, url=elsewhere.url, targets=(elsewhere,))]
+    show(qtbot, page)
+    page.take_up(Stored(half, None))
+    assert page.progress.resume.isVisible()
+    assert page.view.run == half
+    scenario("done")
+    QTest.mouseClick(page.progress.resume, Qt.MouseButton.LeftButton)
+    finished(qtbot, page)
+    assert page.worker.run is not None
+    assert page.worker.run.id == half.id
+    assert page.worker.run.target.url == elsewhere.url
+    assert page.worker.run.cells[0] == half.cells[0]
+
+
+def test_another_model_does_not_go_on_with_a_run(
+    qtbot: QtBot, page: MeasurePage, found: list[Found]
+) -> None:
+    show(qtbot, page)
+    other = replace(READY.targets[0], model="another", model_path="/models/another.gguf")
+    stopped = replace(runs.run({0: [50.0] * 6}, target=other), status=RunStatus.STOPPED)
+    page.take_up(Stored(stopped, None))
+    QTest.mouseClick(page.progress.resume, Qt.MouseButton.LeftButton)
+    assert not page.busy
+    assert "does not run what" in page.problems.stack.banners[0].problem.message
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -21,13 +17,8 @@ from PySide6.QtWidgets import (
 
 from core.measure.history import Listed, Stored
 from core.measure.history.compare import Comparison, compare
-from core.measure.history.transfer import (
-    TransferError,
-    read_file,
-    to_csv_text,
-    to_json_text,
-    to_markdown,
-)
+from core.measure.history.transfer import to_markdown
+from core.measure.run import RunStatus
 from core.problems import Problem
 from gui.document import Document
 from gui.panels.history.detail import DetailStack
@@ -40,6 +31,7 @@ from gui.widgets.menu_button import MenuButton
 from gui.widgets.scrolled import scrolled
 from gui.widgets.text import Style
 from gui.widgets.wrap import Wrap
+from gui.workers.run_files import Imported, exporting, importing
 from gui.workers.run_history import RunHistory
 from gui.workers.runner import Function, Handle, Runner
 
@@ -53,7 +45,10 @@ _FILTERS = {"JSON, everything (*.json)": ".json", "CSV, one request a row (*.csv
 
 
 class HistoryPage(QWidget):
-    """Follows the history; other windows' runs appear when the page is shown."""
+    """Follows the history; other windows' runs appear when the page is shown. ``resume_asked``
+    carries the id of an interrupted run."""
+
+    resume_asked = Signal(str)
 
     def __init__(
         self, document: Document, history: RunHistory, parent: QWidget | None = None
@@ -67,6 +62,9 @@ class HistoryPage(QWidget):
         self.comparer.finished.connect(self._compared)
         self.reader = Runner("import", self)
         self.reader.finished.connect(self._imported)
+        self.writer = Runner("export", self)
+        self.writer.finished.connect(self._exported)
+        self._exported_to = ""
         self.problems = ProblemArea({})
         self.filter = FilterEdit("Filter by name, server, model, note…")
         self.sheet = StoredSheet()
@@ -77,6 +75,8 @@ class HistoryPage(QWidget):
         self.take = QPushButton("Import…")
         self.take.setToolTip("Take runs in from an exported file, JSON or CSV")
         self.copy = QPushButton("Copy as Markdown")
+        self.resume = QPushButton("Resume")
+        self.resume.setToolTip("Measure what an interrupted run did not finish")
         self.delete = QPushButton("Delete")
         self.delete.setToolTip("Take the chosen runs out of the list (Del)")
         self.undo = QPushButton("Bring back")
@@ -131,25 +131,15 @@ class HistoryPage(QWidget):
     def export_to(self, path: Path, everything: bool) -> None:
         """Write the chosen runs, or all, as the name's ending says."""
         entries = self.sheet.listed if everything else self.chosen
-        full = [e for entry in entries if (e := self._history.load(entry.id)) is not None]
-        text = to_csv_text(full) if path.suffix.lower() == ".csv" else to_json_text(full)
-        try:
-            _write(path, text)
-        except OSError as error:
-            self._fail(
-                Problem(
-                    "export",
-                    f"The file could not be written: {error.strerror or error}.",
-                    where=str(path),
-                )
-            )
-            return
-        self.said.set_text(f"{len(full)} exported to {path.name}.")
+        self._exported_to = path.name
+        self.said.set_text(f"Writing {path.name}…")
+        self.writer.start(exporting(self._history.reading(e.id for e in entries), path))
 
     def import_from(self, path: Path) -> None:
         """Take in what was exported."""
         self.said.set_text(f"Reading {path.name}…")
-        self.reader.start(_reading(path))
+        here = self._history
+        self.reader.start(importing(path, here.path if here.problem is None else None))
 
     # What is shown.
 
@@ -192,17 +182,30 @@ class HistoryPage(QWidget):
         chosen = self.table.selectionModel().hasSelection()
         for button in (self.copy, self.delete):
             button.setEnabled(chosen)
+        states = [entry.status for entry in self.chosen]
+        self.resume.setVisible(states in ([RunStatus.STOPPED], [RunStatus.FAILED]))
 
     def _compared(self, comparison: Comparison) -> None:
         self.stack.comparison.show_comparison(comparison)
 
-    def _imported(self, answer: tuple[Stored, ...] | Problem) -> None:
+    def _exported(self, answer: int | Problem) -> None:
+        self.said.set_text("")
+        if isinstance(answer, Problem):
+            self._fail(answer)
+        else:
+            self.said.set_text(f"{answer} exported to {self._exported_to}.")
+
+    def _imported(self, answer: Imported | Problem) -> None:
         self.said.set_text("")
         if isinstance(answer, Problem):
             self._fail(answer)
             return
-        new = self._history.add(answer)
-        known = len(answer) - new
+        new = answer.new
+        if new is None:
+            new = self._history.add(answer.runs)
+        elif new:
+            self._history.changed.emit()
+        known = len(answer.runs) - new
         words = f"{new} imported" + (f", {known} were here already" if known else "")
         self.said.set_text(f"{words}.")
         self.refresh()
@@ -288,7 +291,7 @@ class HistoryPage(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(line // 2)
         buttons = Wrap()
-        buttons.set_cells([self.export, self.take, self.copy, self.delete, self.undo])
+        buttons.set_cells([self.resume, self.export, self.take, self.copy, self.delete, self.undo])
         column.addWidget(self.filter)
         column.addWidget(self.table, 1)
         column.addWidget(buttons)
@@ -316,6 +319,7 @@ class HistoryPage(QWidget):
         self.copy.clicked.connect(self._copy)
         self.delete.clicked.connect(self.delete_chosen)
         self.undo.clicked.connect(self.bring_back)
+        self.resume.clicked.connect(lambda: self.resume_asked.emit(self.chosen[0].id))
         self.stack.detail.renamed.connect(self._history.rename)
         self.stack.detail.noted.connect(self._history.note)
         self._history.changed.connect(self.refresh)
@@ -328,26 +332,3 @@ def _comparing(first: Stored, second: Stored) -> Function:
         return compare(first, second)
 
     return work
-
-
-def _reading(path: Path) -> Function:
-    def work(handle: Handle) -> Sequence[Stored] | Problem:
-        try:
-            return read_file(path)
-        except TransferError as error:
-            return error.problem
-
-    return work
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all. Raises OSError."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except OSError:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise

@@ -16,20 +16,20 @@ from core.measure.history import PlanSnapshot, Stored, snapshot
 from core.measure.history.transfer import to_markdown
 from core.measure.job import Job
 from core.measure.keys import Keys
-from core.measure.run import Run, RunPlan, RunStatus, SampleKind, Target
+from core.measure.run import Run, RunPlan, RunStatus, Target
 from core.measure.session import OTHER_SERVER, can_go_on, resumed
 from core.measure.versions import versions
 from core.measure.wire.connect import is_this_computer
 from core.measure.wire.http import address_of
 from core.measure.work import Rates, expected_seconds, steps
 from core.plan.plan import Plan
-from core.problems import Problem, Severity
+from core.problems import Problem
 from core.units import format_seconds
 from gui.document import Document
 from gui.panels.measure.choices import ChoiceSection
 from gui.panels.measure.held_against import held_against
 from gui.panels.measure.own_server import OwnServerSection
-from gui.panels.measure.progress import ProgressSection
+from gui.panels.measure.progress import ProgressSection, end_words, rounds_done
 from gui.panels.measure.run_view import RunView
 from gui.panels.measure.servers import ServerSection
 from gui.panels.problem_area import ProblemArea
@@ -174,7 +174,7 @@ class MeasurePage(QWidget):
         match event:
             case Progress():
                 if not self.worker.paused or event.phase == "paused":
-                    self.progress.show_progress(event, run.plan, _rounds(run, event))
+                    self.progress.show_progress(event, run.plan, rounds_done(run, event))
                 return
             case Started():
                 # The server may have told more of itself since it was found.
@@ -194,7 +194,7 @@ class MeasurePage(QWidget):
         self._enable(True)
         self._show_run()
         run = self.worker.run
-        self._follow(_end_words(run) if run is not None else "")
+        self._follow(end_words(run) if run is not None else "")
 
     def _show_run(self) -> None:
         self.view.show_run(self.worker.run, self._plan, self._document.units)
@@ -371,19 +371,6 @@ class MeasurePage(QWidget):
         self.worker.cancel()
 
 
-def _end_words(run: Run) -> str:
-    """How a run ended."""
-    match run.status:
-        case RunStatus.DONE:
-            return "Done. The run is kept in History."
-        case RunStatus.STOPPED:
-            return "Stopped. What was finished is kept in History."
-    problems = [*run.problems, *(p for cell in run.cells for p in cell.problems)]
-    worst = next((p for p in reversed(problems) if p.severity is Severity.ERROR), None)
-    why = f"It failed: {worst.message} {worst.advice}".rstrip() if worst else "It failed."
-    return f"{why} What was finished is kept in History."
-
-
 def _asked(plan: Plan | None) -> int | None:
     """The context that one request has in the plan."""
     if plan is None:
@@ -397,11 +384,3 @@ def _asked(plan: Plan | None) -> int | None:
 def _prefill(plan: Plan | None) -> float | None:
     """Prompt tokens per second that the plan expects; None where it does not say."""
     return plan.speed.prefill.value if plan is not None else None
-
-
-def _rounds(run: Run, event: Progress) -> int:
-    """Runs of the cell that is being measured which are done."""
-    cell = next((c for c in run.cells if c.key == (event.depth, event.concurrency)), None)
-    if cell is None:
-        return 0
-    return sum(s.kind is SampleKind.RUN for s in cell.samples) // event.concurrency

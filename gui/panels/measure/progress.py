@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtWidgets import QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from core.measure.events import Progress
-from core.measure.run import RunPlan
+from core.measure.run import Run, RunPlan, RunStatus, SampleKind
+from core.problems import Severity
 from core.units import format_rate, format_seconds, format_share, format_tokens
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
@@ -103,3 +104,24 @@ class ProgressSection(QWidget):
         if event.concurrency > 1:
             words.append(f"{event.concurrency} at once")
         self.words.set_text(", ".join(words))
+
+
+def end_words(run: Run) -> str:
+    """How a run ended."""
+    match run.status:
+        case RunStatus.DONE:
+            return "Done. The run is kept in History."
+        case RunStatus.STOPPED:
+            return "Stopped. What was finished is kept in History."
+    problems = [*run.problems, *(p for cell in run.cells for p in cell.problems)]
+    worst = next((p for p in reversed(problems) if p.severity is Severity.ERROR), None)
+    why = f"It failed: {worst.message} {worst.advice}".rstrip() if worst else "It failed."
+    return f"{why} What was finished is kept in History."
+
+
+def rounds_done(run: Run, event: Progress) -> int:
+    """Runs of the cell that is being measured which are done."""
+    cell = next((c for c in run.cells if c.key == (event.depth, event.concurrency)), None)
+    if cell is None:
+        return 0
+    return sum(s.kind is SampleKind.RUN for s in cell.samples) // event.concurrency
