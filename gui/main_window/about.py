@@ -16,7 +16,7 @@ def show_about(parent: QWidget) -> QMessageBox:
     return _show(
         parent,
         "About Weighbridge",
-        f"<h3>Weighbridge {_own_version()}</h3>"
+        f"<h3>Weighbridge {own_version()}</h3>"
         "<p>Weigh a language model before you load it: what it needs in memory, to the byte, "
         "and how fast it can write.</p>"
         "<p>Nothing is sent anywhere; only the server of a link that you open is asked for the "
@@ -45,7 +45,8 @@ def _show(parent: QWidget, title: str, text: str) -> QMessageBox:
     return box
 
 
-def _own_version() -> str:
+def own_version() -> str:
+    """The version that is installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:

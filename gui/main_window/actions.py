@@ -47,6 +47,7 @@ class Actions(QObject):
         self.reload = self._action("Re&load file", "Ctrl+R")
         self.close_model = self._action("&Close model", "Ctrl+W")
         self.double_click = self._action("Open by &double-click…")
+        self.save_report = self._action("Sa&ve report…", "Ctrl+S")
         self.quit = self._action("&Quit", "Ctrl+Q")
         self.undo = undo_stack.createUndoAction(window, "Undo")
         self.undo.setShortcut(QKeySequence("Ctrl+Z"))
@@ -85,6 +86,7 @@ class Actions(QObject):
             self.reload,
             self.close_model,
             self.reset,
+            self.save_report,
             self.copy_markdown,
             self.copy_json,
             self.copy_command,
@@ -157,6 +159,9 @@ class Actions(QObject):
         self.recent_menu = file.addMenu("Open &recent")
         self.recent_menu.setToolTipsVisible(True)
         self.specimens_menu = file.addMenu("&Specimens")
+        file.addSeparator()
+        file.addAction(self.save_report)
+        self.pictures_menu = file.addMenu("Save &picture")
         file.addSeparator()
         file.addActions([self.reload, self.close_model, self.double_click, self.quit])
         edit = bar.addMenu("&Edit")

@@ -25,7 +25,7 @@ from core.remote import FileLink, is_link
 from core.tabular import TextFormat
 from core.units import UnitSystem, format_bytes
 from gui.document import Document
-from gui.main_window import clipboard, pages
+from gui.main_window import clipboard, pages, taking_away
 from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.attaching import Attaching
 from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files, dropped_link
@@ -42,6 +42,7 @@ from gui.panels.header_line import window_title
 from gui.panels.loading_strip import LoadingStrip
 from gui.panels.model_page import ModelPage
 from gui.panels.plan.beside import Beside
+from gui.panels.plan_title import plan_title
 from gui.panels.problem_area import ProblemArea, with_what_stays
 from gui.panels.welcome import WelcomePanel
 from gui.settings import Settings
@@ -196,6 +197,17 @@ class MainWindow(QMainWindow):
             text = clipboard.report_as(form, plan, self.document.units)
             QGuiApplication.clipboard().setText(text)
             self.say(f"The report is on the clipboard, as {form.value}.")
+
+    def save_report(self) -> None:
+        """Save the plan as a web page."""
+        if self.document.plan is not None:
+            told = taking_away.ask_for_report(self, self.document.plan, self.document.units)
+            if told:
+                self.say(told)
+
+    def picture_title(self) -> str:
+        """What every picture of this window is of."""
+        return plan_title(self.document.plan)
 
     # What is shown.
 

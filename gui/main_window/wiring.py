@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.tabular import TextFormat
-from gui.main_window import about, machine_report, pages
+from gui.main_window import about, machine_report, pages, taking_away
 
 if TYPE_CHECKING:
     from gui.main_window.window import MainWindow
@@ -22,6 +22,7 @@ def connect_actions(window: MainWindow) -> None:
         (a.reload, window.reload),
         (a.close_model, window.close_model),
         (a.double_click, lambda: pages.double_click(window)),
+        (a.save_report, window.save_report),
         (a.quit, window.close),
         (a.reset, window.document.reset),
         (a.copy_markdown, lambda: window.copy_report(TextFormat.MARKDOWN)),
@@ -50,3 +51,5 @@ def connect_actions(window: MainWindow) -> None:
         (a.about, lambda: about.show_about(window)),
     ):
         action.triggered.connect(slot)
+    menu = a.pictures_menu
+    menu.aboutToShow.connect(lambda: taking_away.fill_pictures(menu, window))

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from core.explain.blocks import Sample, Trial
 from gui import theme
+from gui.widgets.pictures import Picture
 from gui.widgets.spoken import Spoken
 
 _DOT = 2.5  # pixels, the radius
@@ -25,6 +26,7 @@ class BlockPicture(QWidget, Spoken):
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Weights of one row")
+        Picture(self)
 
     def show_sample(self, sample: Sample | None, trial: Trial | None) -> None:
         """Show weights, and beside them what a format would make of them."""

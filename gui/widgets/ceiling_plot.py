@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from core.plan.plan import DepthPoint
 from core.units import format_rate, format_tokens
+from gui.widgets.pictures import Picture
 from gui.widgets.spoken import Spoken
 from gui.widgets.text import Style, Text
 
@@ -111,6 +112,7 @@ class CeilingPlot(QWidget, Spoken):
         self._stack.addWidget(self._without)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Decode ceiling by depth")
+        Picture(self)
 
     def set_curve(self, curve: Curve) -> None:
         """Draw this; nothing happens where it is drawn already."""

@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from gui import theme
+from gui.widgets.pictures import Picture
 from gui.widgets.plot_legend import area_brush
 from gui.widgets.spoken import Role, Spoken
 from gui.widgets.text import Style, Text
@@ -80,6 +81,7 @@ class ChartView(QWidget, Spoken):
         self._asked = False
         self.plot: ChartPlot | None = None
         self.setAccessibleName(name)
+        Picture(self)
         self.legend = Wrap()
         self._keys: tuple[tuple[str, Ink], ...] = ()
         self._words = Text("", Style.MUTED, wrap=True)

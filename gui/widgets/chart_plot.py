@@ -30,6 +30,7 @@ class ChartPlot:
         self._view: Any = pg.GraphicsView()
         for part in (self._view, self._view.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            part.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         self._view.setAntialiasing(True)
         self._box = pg.ViewBox(enableMenu=False, enableMouse=False)
         self._left = pg.AxisItem("left", linkView=self._box)

@@ -37,6 +37,7 @@ class PlotCanvas:
         self._view: Any = pg.GraphicsView()
         for part in (self._view, self._view.viewport()):
             part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            part.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         self._view.setAntialiasing(True)
         # Bare parts rather than a PlotItem, which brings half a dozen menus along.
         self._box = pg.ViewBox(enableMenu=False, enableMouse=False)

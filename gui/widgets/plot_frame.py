@@ -6,21 +6,15 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
-from pathlib import Path
 
-from PySide6.QtCore import QBuffer, QEvent, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPaintDevice, QPainter, QPaintEvent, QPen
-from PySide6.QtSvg import QSvgGenerator
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from gui import theme
 from gui.theme import Colors
+from gui.widgets.pictures import Picture
 from gui.widgets.spoken import Spoken
-from gui.widgets.text import Style
-
-# Of a picture that is saved, in pixels; twice as fine as a screen.
-PICTURE = QSize(1200, 675)
-_FINER = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +64,7 @@ class FramedPlot(QWidget, Spoken):
         super().__init__(parent)
         self._words = ""
         self.setAccessibleName(name)
+        Picture(self)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     @abstractmethod
@@ -128,40 +123,6 @@ class FramedPlot(QWidget, Spoken):
             self.draw_head(painter, paper, colors)
             _draw_axes(painter, frame, metrics, colors)
             self.draw(painter, frame, colors)
-
-    def save(self, path: Path, title: str = "") -> None:
-        """Draw it as a file, SVG or PNG by its ending, with a title above. Raises OSError."""
-        buffer = QBuffer()
-        buffer.open(QBuffer.OpenModeFlag.WriteOnly)
-        if path.suffix.lower() == ".svg":
-            drawing = QSvgGenerator()
-            drawing.setOutputDevice(buffer)
-            drawing.setSize(PICTURE)
-            drawing.setViewBox(QRect(0, 0, PICTURE.width(), PICTURE.height()))
-            drawing.setTitle(self.accessibleName())
-            drawing.setDescription(self.accessibleDescription())
-            self._paint_on(drawing, title)
-        else:
-            image = QImage(PICTURE * _FINER, QImage.Format.Format_RGB32)
-            image.setDevicePixelRatio(_FINER)
-            self._paint_on(image, title)
-            image.save(buffer, "PNG")  # type: ignore[call-overload]  # as Qt itself takes it
-        path.write_bytes(buffer.data().data())
-
-    def _paint_on(self, device: QPaintDevice, title: str) -> None:
-        painter, colors = QPainter(device), theme.colors()
-        paper = QRectF(0, 0, PICTURE.width(), PICTURE.height())
-        painter.fillRect(paper, QColor(colors.window))
-        if title:
-            painter.setFont(Style.STRONG.font())
-            metrics = QFontMetricsF(painter.font())
-            shown = metrics.elidedText(title, Qt.TextElideMode.ElideRight, paper.width() - 16)
-            painter.setPen(QColor(colors.text))
-            painter.drawText(QPointF(8, 6 + metrics.ascent()), shown)
-            paper.setTop(metrics.height() + 12)
-        painter.setFont(self.font())
-        self.paint(painter, paper, colors)
-        painter.end()
 
     def sizeHint(self) -> QSize:
         """Wide enough for a curve and its labels."""

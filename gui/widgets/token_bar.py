@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from core.units import UnitSystem, format_bytes, format_exact_bytes, format_share
 from gui import theme
+from gui.widgets.pictures import Picture
 from gui.widgets.spoken import Spoken
 
 
@@ -46,6 +47,7 @@ class TokenBar(QWidget, Spoken):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
         self.setAccessibleName("Bytes of one token by part")
+        Picture(self)
 
     def set_segments(self, segments: Sequence[Segment], whole: int, units: UnitSystem) -> None:
         """Draw these; nothing happens where they are drawn already."""

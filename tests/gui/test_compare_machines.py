@@ -25,9 +25,9 @@ from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.compare import ComparePage
 from gui.panels.compare.chosen import FIRST
-from gui.panels.compare.exports import save_picture
 from gui.settings import StoredComparison
 from gui.theme import Theme, ThemeMode
+from gui.widgets.pictures import save_picture
 
 GIB = 2**30
 HERE = replace(custom(32 * GIB, 51.2e9, gpu=False), id="this", name="This computer")
@@ -366,14 +366,14 @@ def test_filters_leave_what_they_name(qtbot: QtBot, page: ComparePage) -> None:
 @pytest.mark.parametrize("name", ["curves.svg", "curves.png"])
 def test_a_picture_is_saved(qtbot: QtBot, page: ComparePage, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    assert save_picture(page.machines.curves, path) == f"Saved as {name}."
+    assert save_picture([page.machines.curves], path) == f"Saved as {name}."
     begin = path.read_bytes()[:200]
     assert b"<svg" in begin or begin.startswith(b"\x89PNG")
 
 
 def test_a_picture_that_cannot_be_written_is_a_sentence(page: ComparePage, tmp_path: Path) -> None:
     for name in ("x.svg", "x.png"):
-        said = save_picture(page.machines.curves, tmp_path / "nowhere" / name)
+        said = save_picture([page.machines.curves], tmp_path / "nowhere" / name)
         assert "could not be written" in said
 
 

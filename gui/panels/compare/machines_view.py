@@ -32,11 +32,13 @@ from gui.panels.compare.catalogue_view import CatalogueView
 from gui.panels.compare.chosen import Chosen
 from gui.panels.compare.lines import curve_of
 from gui.panels.compare.price import parse_price
+from gui.panels.plan_title import plan_title
 from gui.tables.facts import FactSheet
 from gui.tables.view import SheetView
 from gui.widgets.curves_plot import CurvesPlot
 from gui.widgets.live_text import LiveText
 from gui.widgets.menu_button import MenuButton
+from gui.widgets.pictures import ask_for_picture
 from gui.widgets.plot_frame import FramedPlot
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.slider_field import NUMBERS
@@ -313,16 +315,16 @@ class MachinesView(QScrollArea):
             self.price.setModified(True)
 
     def _save_picture(self, plot: FramedPlot, name: str) -> None:
-        title = exports.plan_title(self._document.plan)
-        self._say(exports.ask_for_picture(self, plot, name, title))
+        title = plan_title(self._document.plan, machine=False)
+        self._say(ask_for_picture(self, [plot], name, title))
 
     def _fill_copy(self, menu: QMenu) -> None:
         exports.fill_copy(menu, self.copy)
 
     def _fill_pictures(self, menu: QMenu) -> None:
         for plot, words, name in (
-            (self.curves, "Curves over depth…", "speed-by-depth.svg"),
-            (self.catalogue.plot, "Memory against speed…", "catalogue.svg"),
+            (self.curves, "Curves over depth…", "speed-by-depth"),
+            (self.catalogue.plot, "Memory against speed…", "catalogue"),
         ):
             menu.addAction(words, partial(self._save_picture, plot, name))
 

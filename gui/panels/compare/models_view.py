@@ -29,11 +29,13 @@ from gui.document import Document
 from gui.panels.compare import exports
 from gui.panels.compare.chosen import Chosen
 from gui.panels.compare.lines import curve_of
+from gui.panels.plan_title import plan_title
 from gui.tables.facts import FactSheet
 from gui.tables.view import SheetView
 from gui.widgets.curves_plot import CurvesPlot
 from gui.widgets.live_text import LiveText
 from gui.widgets.menu_button import MenuButton
+from gui.widgets.pictures import ask_for_picture
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 from gui.workers import opening
@@ -291,8 +293,8 @@ class ModelsView(QScrollArea):
         self.add_files([Path(name) for name in names])
 
     def _save_picture(self) -> None:
-        title = exports.plan_title(self._document.plan, model=False)
-        self.said.emit(exports.ask_for_picture(self, self.curves, "models-by-depth.svg", title))
+        title = plan_title(self._document.plan, model=False)
+        self.said.emit(ask_for_picture(self, [self.curves], "models-by-depth", title))
 
     def _fill_specimens(self, menu: QMenu) -> None:
         for path in resources.specimens():

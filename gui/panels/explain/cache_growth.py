@@ -15,6 +15,7 @@ from gui.document import Document
 from gui.widgets.cache_picture import CachePicture
 from gui.widgets.live_text import LiveText
 from gui.widgets.motion import pace
+from gui.widgets.pictures import Picture
 from gui.widgets.share_bars import ShareBars, ShareRow
 from gui.widgets.slider_field import SliderField
 from gui.widgets.text import Style, Text
@@ -69,6 +70,7 @@ class CacheGrowth(QWidget):
         column.addWidget(self.unknown)
         column.addWidget(self.picture)
         column.addWidget(self.legend)
+        Picture(self.picture, self.legend)
         column.addWidget(Text("WHAT THE NEXT TOKEN READS", Style.HEADING))
         column.addWidget(self.reads)
         column.addWidget(self.saved)

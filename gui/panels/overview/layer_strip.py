@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from core.model.model import Model
 from core.plan.plan import PartKind
 from gui import theme
+from gui.widgets.pictures import Picture
 from gui.widgets.spoken import Spoken
 
 
@@ -22,6 +23,7 @@ class LayerStrip(QWidget, Spoken):
         self._cells: list[tuple[frozenset[str], tuple[str, ...]]] = []
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("What each layer keeps")
+        Picture(self)
 
     def set_model(self, model: Model | None) -> None:
         """Show the layers of a model."""

@@ -15,6 +15,7 @@ from gui.panels.plan.sizes import DeviceSizes
 from gui.widgets.budget_bar import BudgetBar, sentence
 from gui.widgets.fact_label import FactLabel, explanation_html
 from gui.widgets.mark_label import MarkLabel
+from gui.widgets.pictures import Picture
 from gui.widgets.spoken import Role, Spoken
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
@@ -50,6 +51,7 @@ class DeviceBlock(QWidget):
         column.addWidget(self.title)
         column.addWidget(self.bar)
         column.addWidget(self.legend)
+        Picture(self.bar, framed=True)
 
     def show_device(self, sizes: DeviceSizes, *, titled: bool, drawn: bool) -> None:
         """Show this device: with its title, with its bar and legend, or both."""

@@ -45,6 +45,7 @@ from gui.panels.session.turn_table import TurnSheet, bars_of
 from gui.tables.view import SheetView
 from gui.widgets.live_text import LiveText
 from gui.widgets.note_lines import NoteLines
+from gui.widgets.pictures import Picture
 from gui.widgets.scrolled import scrolled
 from gui.widgets.session_picture import OTHER, WAIT, WRITE, SessionPicture
 from gui.widgets.text import Style
@@ -103,6 +104,7 @@ class SessionPage(QWidget):
         self.picture = SessionPicture()
         self.picture.chosen.connect(self.show_turn)
         self.legend = ToneLegend(_LEGEND)  # type: ignore[arg-type]
+        Picture(self.picture, self.legend)
         self.request = RequestView()
         self.notes = NoteLines()
         self.reserve = QPushButton()

@@ -14,6 +14,7 @@ from core.plan.session.rates import PlanRates
 from core.units import format_seconds, format_tokens
 from gui.widgets.live_text import LiveText
 from gui.widgets.motion import pace
+from gui.widgets.pictures import Picture
 from gui.widgets.request_picture import RequestPicture, Stretch
 from gui.widgets.text import Style, Text
 from gui.widgets.tone_legend import ToneLegend
@@ -68,6 +69,7 @@ class RequestView(QWidget):
         column.addWidget(self.unknown)
         column.addWidget(self.picture)
         column.addWidget(self.legend)
+        Picture(self.picture, self.legend)
 
     @property
     def playing(self) -> bool:

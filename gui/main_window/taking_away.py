@@ -1,0 +1,51 @@
+"""What leaves the window: the plan as a web page, and what is drawn as pictures."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+
+from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
+
+from core.gguf import display
+from core.machine import places
+from core.plan.plan import Plan
+from core.units import UnitSystem
+from gui.main_window.about import own_version
+from gui.widgets.pictures import pictures
+
+
+def ask_for_report(window: QWidget, plan: Plan, units: UnitSystem) -> str:
+    """Ask where to, and save the plan as a web page; what came of it, in a sentence ("" for
+    nothing)."""
+    name = re.sub(r"[^\w .()+-]+", " ", plan.model.name or plan.model.file.header.path.stem)
+    suggested = places.home_of() / f"{name.strip()[:60] or 'plan'}.html"
+    chosen, _ = QFileDialog.getSaveFileName(
+        window, "Save report", str(suggested), "Web pages (*.html)"
+    )
+    if not chosen:
+        return ""
+    path = Path(chosen)
+    return save_report(path if path.suffix else path.with_suffix(".html"), plan, units)
+
+
+def save_report(path: Path, plan: Plan, units: UnitSystem) -> str:
+    """Save it there; what came of it, in a sentence."""
+    from core.report import html
+
+    made = f"Weighbridge {own_version()}, {date.today().isoformat()}"
+    try:
+        path.write_text(html(plan, units, made), "utf-8")
+    except OSError as error:
+        return f"{display(path.name)} could not be written: {error.strerror or error}."
+    return f"Saved as {display(path.name)}: the plan on one page, without the folders of files."
+
+
+def fill_pictures(menu: QMenu, window: QWidget) -> None:
+    """A line for each picture that is shown just now."""
+    menu.clear()
+    for each in pictures(window):
+        menu.addAction(f"{each.name}…".replace("&", "&&")).triggered.connect(each.ask)
+    if menu.isEmpty():
+        menu.addAction("Nothing is drawn on this page").setEnabled(False)
