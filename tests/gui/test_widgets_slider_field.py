@@ -160,6 +160,7 @@ def test_a_click_beside_the_handle_goes_to_the_stop_under_the_pointer(context: S
 def test_every_layer_is_reachable_by_keyboard_and_the_last_one_too(
     page: QWidget, last: int
 ) -> None:
+    """U19: one could not stop at 40 of 41."""
     field = on(page, SliderField("GPU &layers", unit="layers"))
     field.set_range(range(last + 1), 0, last)
     reached = [field.value]

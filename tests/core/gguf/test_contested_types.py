@@ -23,6 +23,7 @@ MAINLINE, LEGACY = 1_179_648, 1_114_112  # 64 and 128 weights to a scale
 def test_the_types_of_2026_have_their_sizes(
     tmp_path: Path, type_id: int, name: str, bytes_: int
 ) -> None:
+    """P14."""
     tensors = [TensorSpec(f"t{i}", type_id, SHAPE, stored=bytes_) for i in range(2)]
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     assert [(t.type_name, t.bytes) for t in header.tensors] == [(name, bytes_)] * 2
@@ -37,6 +38,7 @@ def test_the_types_of_2026_have_their_sizes(
 def test_the_spacing_tells_which_layout_id_42_has(
     tmp_path: Path, stored: int, name: str, codes: list[str], count: int
 ) -> None:
+    """P15."""
     tensors = [TensorSpec(f"t{i}", 42, SHAPE, stored=stored) for i in range(count)]
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     assert [(t.type_name, t.bytes) for t in header.tensors] == [(name, stored)] * count
@@ -56,6 +58,7 @@ def test_a_legacy_file_without_its_last_padding_is_whole(tmp_path: Path) -> None
 
 
 def test_where_nothing_decides_both_layouts_are_named(tmp_path: Path) -> None:
+    """P15."""
     path = write(tmp_path / "a.gguf", {}, [TensorSpec("t", 42, SHAPE, stored=MAINLINE)])
     with path.open("ab") as file:
         file.write(bytes(1000))
@@ -68,6 +71,7 @@ def test_where_nothing_decides_both_layouts_are_named(tmp_path: Path) -> None:
 
 
 def test_id_142_is_the_later_name_of_the_legacy_layout(tmp_path: Path) -> None:
+    """P15."""
     tensors = [TensorSpec(f"t{i}", 142, SHAPE, stored=LEGACY) for i in range(2)]
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     assert [(t.type_name, t.bytes) for t in header.tensors] == [("PQ2_0", LEGACY)] * 2
@@ -75,6 +79,7 @@ def test_id_142_is_the_later_name_of_the_legacy_layout(tmp_path: Path) -> None:
 
 
 def test_a_size_that_does_not_match_the_table_is_taken_from_the_offsets(tmp_path: Path) -> None:
+    """P16."""
     # A fork's 1.5-bit type under the id that is now NVFP4's.
     tensors = [
         TensorSpec("a", 47, (1024, 1024), stored=196_608),
@@ -102,6 +107,7 @@ def test_a_forks_type_larger_than_the_tables_is_no_row_of_holes(tmp_path: Path) 
 
 
 def test_an_early_prism_file_under_the_id_of_nvfp4_is_recognized(tmp_path: Path) -> None:
+    """P16."""
     tensors = [
         TensorSpec("a", 40, (1024, 1024), stored=196_608),
         TensorSpec("b", 40, (1024, 512), stored=98_304),
@@ -139,6 +145,7 @@ def test_a_single_tensor_of_an_unknown_type_takes_what_the_file_has(tmp_path: Pa
 
 
 def test_microsofts_two_bit_type_under_a_removed_id_divides_nothing_by_zero(tmp_path: Path) -> None:
+    """P17."""
     stored = 6912 * 2560 // 4 + 32
     tensors = [
         TensorSpec("blk.0.ffn_down.weight", 36, (6912, 2560), stored=stored),
@@ -155,6 +162,7 @@ def test_microsofts_two_bit_type_under_a_removed_id_divides_nothing_by_zero(tmp_
 
 
 def test_rows_with_extra_bytes_keep_the_offsets_in_step(tmp_path: Path) -> None:
+    """P18."""
     tensors = [
         TensorSpec("a", 144, (4096, 8), stored=8 * 2180),
         TensorSpec("b", 153, (4096, 8), stored=8 * 1092),

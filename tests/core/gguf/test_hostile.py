@@ -118,6 +118,7 @@ def head(tensors: int, keys: int, body: bytes = b"") -> bytes:
 def test_an_enormous_claim_in_a_tiny_file_is_refused_with_the_claim(
     tmp_path: Path, data: bytes, code: str, claim: str
 ) -> None:
+    """P25, P26."""
     path = tmp_path / "a.gguf"
     path.write_bytes(data)
     with within(seconds=0.1, memory=2e6):
@@ -225,6 +226,7 @@ def test_a_file_that_ends_in_its_counts_opens_and_says_so(tmp_path: Path) -> Non
 def test_an_unknown_version_is_refused_by_its_number(
     tmp_path: Path, version: int, order: str
 ) -> None:
+    """P09."""
     path = write(tmp_path / "a.gguf", version=version, byte_order=order)
     header = read_header(path)
     problem = only(header)
@@ -252,6 +254,7 @@ TENSORS = [
 def test_a_file_cut_anywhere_says_where_and_how_much_is_missing(
     tmp_path: Path, version: int
 ) -> None:
+    """P11."""
     whole = write(tmp_path / "whole.gguf", GOOD, TENSORS, version=version)
     data = whole.read_bytes()
     reference = read_header(whole)
@@ -283,6 +286,7 @@ def test_a_file_cut_anywhere_says_where_and_how_much_is_missing(
 
 
 def test_a_cut_in_the_data_names_the_share_and_the_first_incomplete_tensor(tmp_path: Path) -> None:
+    """P11."""
     tensors = [TensorSpec(f"blk.{i}.ffn_up.weight", "F32", (64, 64)) for i in range(10)]
     path = write(tmp_path / "a.gguf", {}, tensors)
     whole = path.stat().st_size
@@ -397,6 +401,7 @@ def test_an_array_that_claims_more_than_it_has_swallows_what_follows_but_never_m
 
 
 def test_values_are_those_of_the_first_of_equal_keys(tmp_path: Path) -> None:
+    """P30."""
     encoder = Encoder()
     body = encoder.entry("k", u32(1)) + encoder.entry("k", u32(2)) + encoder.entry("", u32(3))
     path = tmp_path / "a.gguf"
@@ -410,6 +415,7 @@ def test_values_are_those_of_the_first_of_equal_keys(tmp_path: Path) -> None:
 
 
 def test_a_count_of_dimensions_beyond_what_llama_cpp_takes_is_shown(tmp_path: Path) -> None:
+    """P26."""
     tensors = [TensorSpec(f"t{n}", "F32", (2,) * n) for n in range(1, 9)]
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     assert [len(t.shape) for t in header.tensors] == list(range(1, 9))

@@ -69,6 +69,7 @@ TOKENS = {"tokenizer.ggml.model": "gpt2", "tokenizer.ggml.tokens": array(STRING,
 def test_the_kind_is_told_from_the_metadata(
     tmp_path: Path, kind: Kind, metadata: Metadata, tensors: list[TensorSpec]
 ) -> None:
+    """P32."""
     file = open_file(write(tmp_path / "a.gguf", metadata, tensors))
     assert file.kind is kind
     notes = [p for p in file.problems if p.code == kind.value]
@@ -140,6 +141,7 @@ def layers(digest: str, media: str = "application/vnd.ollama.image.model") -> ob
 
 
 def test_a_blob_of_ollama_opens_without_an_extension_and_names_its_extra_parts(blob: Path) -> None:
+    """P36."""
     file = open_file(blob)
     assert file.kind is Kind.MODEL
     assert len(file.tensors) == 9
@@ -160,6 +162,7 @@ def test_a_blob_of_ollama_opens_without_an_extension_and_names_its_extra_parts(b
 def test_the_manifest_beside_the_store_gives_a_blob_its_name(
     blob: Path, parts: tuple[str, ...], name: str
 ) -> None:
+    """P36."""
     manifest(blob, "registry.ollama.ai", "library", "other", "1b", content=layers("e" * 64))
     manifest(blob, "registry.ollama.ai", "library", "bad", "1b", content="{not json")
     manifest(blob, "registry.ollama.ai", "library", "odd", "1b", content=[1, 2])

@@ -18,6 +18,7 @@ def only(header: Header) -> Problem:
 
 
 def test_an_offset_of_zero_is_an_offset(tmp_path: Path) -> None:
+    """P44."""
     tensors = [TensorSpec("a", "F32", (8,), 0), TensorSpec("b", "F32", (8,), 32)]
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     assert header.problems == ()
@@ -25,6 +26,7 @@ def test_an_offset_of_zero_is_an_offset(tmp_path: Path) -> None:
 
 
 def test_tensors_in_another_order_than_the_table_are_whole(tmp_path: Path) -> None:
+    """P44."""
     tensors = [TensorSpec("b", "F32", (8,), 32), TensorSpec("a", "F32", (8,), 0)]
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     assert [t.bytes for t in header.tensors] == [32, 32]
@@ -33,6 +35,7 @@ def test_tensors_in_another_order_than_the_table_are_whole(tmp_path: Path) -> No
 
 
 def test_overlapping_tensors_are_both_named(tmp_path: Path) -> None:
+    """P44."""
     tensors = [
         TensorSpec("first", "F32", (16,), 0),
         TensorSpec("second", "F32", (16,), 32),
@@ -51,6 +54,7 @@ def test_tensors_at_the_same_place_overlap(tmp_path: Path) -> None:
 
 
 def test_an_offset_off_the_alignment_is_named(tmp_path: Path) -> None:
+    """P44."""
     tensors = [TensorSpec("a", "F32", (4,), 0), TensorSpec("b", "F32", (8,), 16)]
     problem = only(read_header(write(tmp_path / "a.gguf", {}, tensors)))
     assert (problem.code, problem.severity) == ("misaligned", Severity.ERROR)
@@ -78,6 +82,7 @@ def test_a_tensor_without_elements_between_others_is_no_overlap(tmp_path: Path) 
 
 
 def test_two_tensors_of_one_name_are_both_counted_and_named(tmp_path: Path) -> None:
+    """P30."""
     tensors = [TensorSpec("blk.0.x", "F32", (8,)), TensorSpec("blk.0.x", "F32", (16,))]
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     assert [t.bytes for t in header.tensors] == [32, 64]
@@ -93,6 +98,7 @@ def test_two_tensors_of_one_name_are_both_counted_and_named(tmp_path: Path) -> N
 def test_a_name_that_llama_cpp_finds_too_long_is_noted(
     tmp_path: Path, name: str, too_long: bool
 ) -> None:
+    """P30."""
     header = read_header(write(tmp_path / "a.gguf", {}, [TensorSpec(name, "F32", (8,))]))
     assert header.tensors[0].name == name
     assert [p.code for p in header.problems] == (["long-name"] if too_long else [])
@@ -101,6 +107,7 @@ def test_a_name_that_llama_cpp_finds_too_long_is_noted(
 def test_a_shape_that_would_wrap_around_is_shown_exactly_and_called_impossible(
     tmp_path: Path,
 ) -> None:
+    """P26."""
     tensors = [TensorSpec("t", "Q8_0", (1152, 4_398_046_511_105), stored=0)]
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     (tensor,) = header.tensors
@@ -110,6 +117,7 @@ def test_a_shape_that_would_wrap_around_is_shown_exactly_and_called_impossible(
 
 
 def test_a_product_beyond_64_bits_is_exact_and_called_an_overflow(tmp_path: Path) -> None:
+    """P26."""
     tensors = [TensorSpec("t", "F32", (2**63, 2), stored=0)]
     header = read_header(write(tmp_path / "a.gguf", {}, tensors))
     assert header.tensors[0].parameters == 2**64

@@ -45,6 +45,7 @@ def open_files() -> list[str]:
     ],
 )
 def test_any_name_opens(tmp_path: Path, name: str) -> None:
+    """P37."""
     if sys.platform == "win32" and set(name) & set('"\n'):
         pytest.skip("Windows has no such names")
     file = open_file(write(tmp_path / name, {"general.architecture": "llama"}, TENSORS))
@@ -64,6 +65,7 @@ def test_a_name_of_bytes_that_are_no_text_opens_and_can_be_shown(tmp_path: Path)
 
 
 def test_a_path_of_three_hundred_characters_opens(tmp_path: Path) -> None:
+    """P37."""
     folder = tmp_path.joinpath(*["f" * 60] * 5)
     folder.mkdir(parents=True)
     assert open_file(write(folder / "a.gguf", {}, TENSORS)).header.problems == ()
@@ -193,6 +195,7 @@ def test_a_disk_that_fails_is_a_problem(good: int) -> None:
 def test_a_read_only_file_in_a_read_only_folder_opens_and_nothing_is_written(
     tmp_path: Path,
 ) -> None:
+    """P38."""
     path = write(tmp_path / "a.gguf", {}, TENSORS)
     path.chmod(stat.S_IREAD)
     tmp_path.chmod(stat.S_IREAD | stat.S_IEXEC)
@@ -207,6 +210,7 @@ def test_a_read_only_file_in_a_read_only_folder_opens_and_nothing_is_written(
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 def test_the_file_is_closed_once_it_is_read(tmp_path: Path) -> None:
+    """P38."""
     path = write(tmp_path / "a.gguf", {"t": array(STRING, ["x"] * 2_000)}, TENSORS)
     header = read_header(path)
     value = header.metadata["t"]
@@ -276,6 +280,7 @@ def test_a_page_larger_than_anybody_can_look_at_is_refused(tmp_path: Path) -> No
 
 
 def test_a_file_that_grows_while_it_is_read_is_still_being_written(tmp_path: Path) -> None:
+    """P38."""
     path = write(tmp_path / "a.gguf", {"t": array(STRING, ["token"] * 60_000)}, TENSORS)
 
     def grow(_: int) -> None:

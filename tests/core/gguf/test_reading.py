@@ -63,6 +63,7 @@ TENSORS = [
 def test_every_value_type_is_read_in_every_version_and_byte_order(
     tmp_path: Path, version: int, order: str
 ) -> None:
+    """P10."""
     path = write(tmp_path / "a.gguf", SCALARS, TENSORS, version=version, byte_order=order)
     header = read_header(path)
     assert [p.code for p in header.problems] == [
@@ -84,6 +85,7 @@ def test_every_value_type_is_read_in_every_version_and_byte_order(
 
 
 def test_versions_two_and_three_are_read_alike(tmp_path: Path) -> None:
+    """P09."""
     two, three = (
         read_header(write(tmp_path / f"{version}.gguf", SCALARS, TENSORS, version=version))
         for version in (2, 3)
@@ -195,6 +197,7 @@ def test_strings_longer_than_any_window_are_stepped_over(tmp_path: Path) -> None
 
 
 def test_bytes_that_are_no_utf8_are_kept_exactly(tmp_path: Path) -> None:
+    """P31."""
     tokens = [b"\x80", b"\xf0\x9f", b"\x00", b"", "▁the".encode(), "▁the".encode()]
     name = b"model \xff\xe2\x80\xaegpj.exe"
     path = write(tmp_path / "a.gguf", {"tokens": array(STRING, tokens), "general.name": name})
@@ -207,6 +210,7 @@ def test_bytes_that_are_no_utf8_are_kept_exactly(tmp_path: Path) -> None:
 
 
 def test_a_token_of_a_megabyte_and_a_long_template_are_whole(tmp_path: Path) -> None:
+    """P31."""
     template = "{% for ▁ in x %}\n" * 12_000
     path = write(
         tmp_path / "a.gguf",
@@ -232,6 +236,7 @@ def test_a_text_beyond_the_limit_is_cut_and_said_to_be(tmp_path: Path) -> None:
 def test_data_begins_at_the_next_boundary_and_not_one_block_later(
     tmp_path: Path, table_end: int, data_offset: int
 ) -> None:
+    """P28."""
     tensors = [TensorSpec("a", "F32", (8,))]
     short = len(header_bytes({"k": ""}, tensors, padded=False))
     path = write(tmp_path / "a.gguf", {"k": "x" * (table_end - short)}, tensors)
@@ -405,6 +410,7 @@ def test_value_types_have_the_numbers_of_the_format() -> None:
 
 
 def test_a_big_endian_file_is_told_from_a_version_that_is_too_new(tmp_path: Path) -> None:
+    """P10."""
     path = write(tmp_path / "a.gguf", {}, TENSORS, byte_order="big")
     assert struct.unpack("<I", path.read_bytes()[4:8]) == (50_331_648,)
     assert read_header(path).version == 3

@@ -94,6 +94,7 @@ def test_a_shard_that_is_cut_off_is_found_and_the_family_incomplete(tmp_path: Pa
 
 @pytest.mark.parametrize("name", ["best-of-breed.gguf", "y-00001-of-00001.gguf", "plain.gguf"])
 def test_an_ordinary_file_is_read_alone_whatever_its_name(tmp_path: Path, name: str) -> None:
+    """P03."""
     metadata = {"general.architecture": "llama", "split.count": u16(1)}
     file = open_file(write(tmp_path / name, metadata, [TensorSpec("a", "F32", (8,))]))
     assert file.problems == ()
@@ -105,6 +106,7 @@ def test_an_ordinary_file_is_read_alone_whatever_its_name(tmp_path: Path, name: 
     "name", ["x-00000-of-00002.gguf", "x-00005-of-00003.gguf", "z-00001-of-00002.gguf"]
 )
 def test_a_name_that_promises_shards_is_overruled_by_the_file(tmp_path: Path, name: str) -> None:
+    """P03."""
     metadata = {"general.architecture": "llama"}
     file = open_file(write(tmp_path / name, metadata, [TensorSpec("a", "F32", (8,))]))
     assert file.missing == ()
@@ -160,6 +162,7 @@ def test_a_claim_of_very_many_shards_looks_for_none(tmp_path: Path) -> None:
 
 
 def test_the_parameters_of_one_part_are_not_the_models(tmp_path: Path) -> None:
+    """P42."""
     paths = make_set(tmp_path, "deepseek", rows=100)
     folder = tmp_path / "alone"
     folder.mkdir()

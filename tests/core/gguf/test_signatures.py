@@ -27,6 +27,7 @@ def problem_of(path: Path, data: bytes) -> Problem:
 
 
 def test_a_git_lfs_pointer_tells_the_size_of_the_real_file(tmp_path: Path) -> None:
+    """P06."""
     data = (
         b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"ab" * 32 + b"\n"
         b"size 4081004224\n"
@@ -48,6 +49,7 @@ def test_a_git_lfs_pointer_tells_the_size_of_the_real_file(tmp_path: Path) -> No
     ],
 )
 def test_a_web_page_is_called_one_with_its_first_words(tmp_path: Path, data: bytes) -> None:
+    """P07."""
     problem = problem_of(tmp_path / "model.gguf", data)
     assert problem.code == "web-page"
     assert "“Sign in" in problem.message
@@ -56,6 +58,7 @@ def test_a_web_page_is_called_one_with_its_first_words(tmp_path: Path, data: byt
 
 
 def test_an_error_in_json_is_shown(tmp_path: Path) -> None:
+    """P07."""
     problem = problem_of(tmp_path / "model.gguf", b'{"error":"Unauthorized","code":401}')
     assert problem.code == "json"
     assert "JSON" in problem.message
@@ -83,12 +86,14 @@ def test_an_error_in_json_is_shown(tmp_path: Path) -> None:
     ],
 )
 def test_other_formats_are_named(tmp_path: Path, data: bytes, code: str, words: str) -> None:
+    """P08."""
     problem = problem_of(tmp_path / "model.gguf", data)
     assert problem.code == code
     assert words in problem.message
 
 
 def test_safetensors_are_named(tmp_path: Path) -> None:
+    """P08."""
     table = json.dumps({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
     data = struct.pack("<Q", len(table)) + table + bytes(4)
     assert problem_of(tmp_path / "model.gguf", data).code == "safetensors"
@@ -125,6 +130,7 @@ def test_a_page_of_nothing_but_open_tags_is_read_in_no_time(tmp_path: Path) -> N
 def test_raw_pieces_are_to_be_joined_and_not_called_damaged(
     tmp_path: Path, names: tuple[str, str]
 ) -> None:
+    """P04."""
     tensors = [TensorSpec(f"blk.{i}.x", "F32", (256, 256)) for i in range(8)]
     whole = write(tmp_path / "whole", {"general.architecture": "llama"}, tensors)
     data = whole.read_bytes()

@@ -65,6 +65,7 @@ def mixed(file_type: int, *specs: tuple[str, int, str]) -> Model:
 
 
 def test_a_q8_0_without_one_q8_0_tensor_is_said_with_its_mix() -> None:
+    """P41."""
     # A "Q8_K_XL" that held BF16, F32 and Q4_0 alone: 71, 28 and 1 per cent of its bytes.
     found = mixed(
         7, ("a.weight", 10_000, "Q4_0"), ("b.weight", 1110, "BF16"), ("c.weight", 20, "F32")

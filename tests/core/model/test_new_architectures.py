@@ -53,6 +53,7 @@ def test_plain_keys_are_full_attention_and_the_rule_says_so() -> None:
 
 
 def test_all_standard_keys_together_are_followed() -> None:
+    """U22."""
     found = foo(
         block_count=9,
         nextn_predict_layers=1,
@@ -75,6 +76,7 @@ def test_all_standard_keys_together_are_followed() -> None:
 
 
 def test_an_array_goes_before_an_interval_and_an_interval_before_a_period() -> None:
+    """U22."""
     def windowed(**keys: Any) -> tuple[int, ...]:
         found = foo(attention__sliding_window=512, **keys)
         return next(g.layers for g in found.cache.groups if g.window)
@@ -91,6 +93,7 @@ def test_an_array_goes_before_an_interval_and_an_interval_before_a_period() -> N
 
 
 def test_a_default_of_the_architecture_is_named_as_an_assumption() -> None:
+    """U22."""
     found = foo(architecture="gemma3", attention__sliding_window=512)
     assert {g.name for g in found.cache.groups} == {"sliding window", "full attention"}
     for group in found.cache.groups:

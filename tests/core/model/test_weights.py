@@ -222,7 +222,7 @@ def test_blocks_and_formats_add_up_to_the_whole() -> None:
 
 
 def test_shards_are_one_model_and_the_context_is_that_of_the_file() -> None:
-    """DeepSeek R1 in parts was once shown as a 30B model with six million tokens of context."""
+    """P42: DeepSeek R1 was once shown as a 30B model with six million tokens of context."""
     specs: list[Spec] = [
         (f"blk.{n}.ffn_{part}_exps.weight", (7168, 2048, 256), "Q4_K")
         for n in range(3, 61)
