@@ -62,6 +62,17 @@ def test_the_slider_says_what_the_next_token_reads(document: Document, page: Exp
     assert page.cache.picture.accessibleDescription() == "full attention, 32 layers: 1.00 GiB"
 
 
+def test_what_a_simple_formula_would_say_is_explained(
+    document: Document, page: ExplainPage
+) -> None:
+    """U25: people bring figures from calculators and ask who is right."""
+    open_specimen(document, "Qwen3.6-35B")
+    assert "would say 1.25 GiB for the whole context. It is 320 MiB" in page.cache.simple.shown
+    assert "because 30 layers keep a state of fixed size" in page.cache.simple.shown
+    document.choose(context=131_072)
+    assert "would say 10.0 GiB for the whole context. It is 2.50 GiB" in page.cache.simple.shown
+
+
 def test_it_plays_to_the_end_and_stops(
     qtbot: QtBot, document: Document, page: ExplainPage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

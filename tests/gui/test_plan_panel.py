@@ -138,6 +138,7 @@ def test_verdict_headline_and_reason_say_the_same(
 def test_the_bar_overflows_at_the_very_step_at_which_the_words_change(
     panel: PlanPanel, document: Document
 ) -> None:
+    """U19: bar and words turn at the same moment."""
     seen = set()
     for context in range(100_000, 260_000, 2_048):
         document.choose(context=context)

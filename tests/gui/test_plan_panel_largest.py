@@ -62,6 +62,7 @@ def verdict(document: Document) -> Verdict:
 def test_each_cache_type_has_a_button_and_a_press_chooses_a_plan_that_fits(
     qtbot: QtBot, llama: Model
 ) -> None:
+    """U19: people ask for the largest context that fits."""
     document = Document()
     document.set_machine(machine(10))
     document.set_model(llama)

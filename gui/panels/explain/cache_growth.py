@@ -6,6 +6,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.explain.simple import simple_formula
 from core.explain.story import Story, story
 from core.model.model import Role
 from core.plan.plan import PartKind
@@ -51,6 +52,7 @@ class CacheGrowth(QWidget):
         self.unknown = Text(_UNKNOWN, wrap=True)
         self.reads = ShareBars(["for the next token"], ["999 MiB"])
         self.saved = LiveText(wrap=True)
+        self.simple = LiveText(wrap=True)
         self.legend = Text(
             "Full: kept, and read by the next token; the last one is the newest. "
             "Outlined: written, but out of the window. Dotted: reserved, not written yet.",
@@ -74,9 +76,11 @@ class CacheGrowth(QWidget):
         column.addWidget(Text("WHAT THE NEXT TOKEN READS", Style.HEADING))
         column.addWidget(self.reads)
         column.addWidget(self.saved)
+        column.addWidget(self.simple)
         column.addStretch(1)
         document.plan_changed.connect(self._plan_changed)
         document.units_changed.connect(self._show)
+        document.units_changed.connect(self._compare)
 
     @property
     def playing(self) -> bool:
@@ -111,6 +115,14 @@ class CacheGrowth(QWidget):
             self.step.set_range(_stops(context), 0, context)
             self.step.set_value(min(self._story.plan.settings.depth, context))
         self._show()
+        self._compare()
+
+    def _compare(self) -> None:
+        """The page of a calculator may say something else; then it is explained."""
+        plan = self._document.plan
+        formula = simple_formula(plan) if plan is not None else None
+        self.simple.set_text(formula.words(self._document.units) if formula is not None else "")
+        self.simple.setVisible(formula is not None)
 
     def _toggle(self) -> None:
         if self.playing:

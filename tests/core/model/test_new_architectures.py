@@ -77,6 +77,7 @@ def test_all_standard_keys_together_are_followed() -> None:
 
 def test_an_array_goes_before_an_interval_and_an_interval_before_a_period() -> None:
     """U22."""
+
     def windowed(**keys: Any) -> tuple[int, ...]:
         found = foo(attention__sliding_window=512, **keys)
         return next(g.layers for g in found.cache.groups if g.window)
