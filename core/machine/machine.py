@@ -105,10 +105,9 @@ class OwnRun:
     same run at another depth. ``backend`` is a ``Backend`` value. ``expected`` is
     ``plan.speed.expected.uncorrected`` of that plan at that depth, tok/s.
 
-    For whoever shows it: ``title`` and ``label`` name the model and its
-    quantization, ``bytes`` are those of one token at that depth,
-    ``ceiling`` (tok/s) is what the bandwidth allowed; None where it was not known. ``date`` is the
-    day it was measured.
+    For whoever shows it: ``title`` and ``label`` name the model and its quantization, ``bytes`` are
+    those of one token at that depth, ``ceiling`` (tok/s) is what the bandwidth allowed; None where
+    it was not known. ``date`` is the day it was measured.
     """
 
     model: str

@@ -15,6 +15,7 @@ _SAME_SIZE = 0.02
 # Unified memory counts as the GPU's as well, and drivers round.
 _ALL_ON_GPU = 0.98
 _GIB = UnitSystem.GIB
+_IDLE = 0.1  # of the time; a GPU that does less does nothing
 
 
 def wrong_model(f: Facts) -> Finding | None:
@@ -127,14 +128,17 @@ def other_device(f: Facts) -> Finding | None:
     uses = [(gpu.name, gpu.typical(lambda g: g.use)) for gpu in f.gpus]
     if any(use is None for _, use in uses):
         return None
-    idle = [name for name, use in uses if use is not None and use < 0.1]
-    cores = f.typical(lambda r: r.server_cpu)
-    if not idle:
+    busy = [name for name, use in uses if use is not None and use >= _IDLE]
+    planned = [name for name, _ in uses if _is_of(name, f.plan.planned_gpus)]
+    # A GPU that nobody planned with may well be idle: the one beside the processor mostly is.
+    idle = planned or [name for name, _ in uses]
+    if any(name in busy for name in idle):
         return None
+    cores = f.typical(lambda r: r.server_cpu)
     share = max(f.shares)
-    if len(idle) < len(uses):
-        busy = ", ".join(name for name, use in uses if name not in idle)
-        message, evidence = "It ran on another GPU.", f"{', '.join(idle)} was idle, {busy} was not."
+    if busy:
+        message = "It ran on another GPU."
+        evidence = f"{', '.join(idle)} was idle, {', '.join(busy)} was not."
     elif cores is not None and cores >= 0.8:
         message = "It ran on the CPU; the GPU was idle."
         evidence = f"{', '.join(idle)}: busy less than 10 % of the time; CPU cores: {cores:.1f}."
@@ -149,6 +153,12 @@ def other_device(f: Facts) -> Finding | None:
         "tells with `ollama ps`; LM Studio under Hardware. A build without GPU support has none.",
         amber=True,
     )
+
+
+def _is_of(name: str, planned: tuple[str, ...]) -> bool:
+    """Whether a driver's name is that of a planned GPU: a catalogue leaves the maker out."""
+    mine = name.casefold()
+    return any(mine in other or other in mine for other in map(str.casefold, planned))
 
 
 def no_kernel(f: Facts) -> Finding | None:

@@ -12,7 +12,7 @@ from typing import Any
 from core.machine.machine import Device, DeviceKind
 from core.model import fingerprint
 from core.plan import resolve
-from core.plan.plan import DepthPoint, PartKind, Plan
+from core.plan.plan import DepthPoint, DevicePlan, PartKind, Plan
 from core.plan.speed.own_runs import configuration
 from core.provenance import Rank
 
@@ -41,7 +41,8 @@ class PlanSnapshot:
     """Sizes are bytes. ``settings`` are the resolved options by their names. ``curve`` ascends from
     depth 0 to the context; ``at`` has the depths that were to be measured, each by itself.
     ``bandwidth`` is that of the memory which holds most of it, in bytes per second;
-    ``several_channels`` says that it is RAM whose sticks share the work.
+    ``several_channels`` says that it is RAM whose sticks share the work. ``planned_gpus`` are the
+    names of those that hold weights.
     """
 
     model: str
@@ -66,6 +67,7 @@ class PlanSnapshot:
     bandwidth: float | None = None
     bandwidth_measured: bool = False
     several_channels: bool = False
+    planned_gpus: tuple[str, ...] = ()
 
     def figures(self, depth: float) -> DepthFigures | None:
         """What was expected at a depth; between two points of the curve where it lies between and
@@ -123,16 +125,21 @@ def snapshot(
         bandwidth=device.bandwidth.value,
         bandwidth_measured=device.bandwidth.source.rank is Rank.MEASURED,
         several_channels=device.kind is DeviceKind.HOST,
+        planned_gpus=tuple(
+            d.device.name
+            for d in plan.memory.devices
+            if d.device.kind is DeviceKind.GPU and _weights(d)
+        ),
     )
 
 
 def _most_read(plan: Plan) -> Device:
     """The device with the most weights."""
-    most = max(
-        plan.memory.devices,
-        key=lambda d: sum(p.bytes.value or 0 for p in d.parts if p.kind is PartKind.WEIGHTS),
-    )
-    return most.device
+    return max(plan.memory.devices, key=_weights).device
+
+
+def _weights(held: DevicePlan) -> int:
+    return sum(p.bytes.value or 0 for p in held.parts if p.kind is PartKind.WEIGHTS)
 
 
 def _at(plan: Plan, depth: int) -> DepthFigures:
