@@ -23,6 +23,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 from core.drawing import tones
 from core.model.model import Role
 from core.plan.plan import PartKind, Verdict
+from core.plan.verdict import WORDS
 from core.problems import Severity
 
 
@@ -75,7 +76,7 @@ class Colors(tones.Shades):
             Verdict.DOES_NOT_FIT: self.bad,
             Verdict.UNKNOWN: self.muted,
         }[verdict]
-        return Mark(color, verdict.value, tones.VERDICT_WORDS[verdict])
+        return Mark(color, verdict.value, WORDS[verdict])
 
     def severity(self, severity: Severity) -> Mark:
         """How the severity of a problem is said."""

@@ -10,6 +10,7 @@ from core.plan import LargestContext, largest_contexts, resolve, room
 from core.plan.choice import Choice
 from core.plan.plan import Plan, SpeedPlan, Verdict
 from core.plan.speed import prefill_seconds
+from core.plan.verdict import why_refused
 from core.provenance import Input, Number, Rank, Source, Unit
 
 PROMPT = 2_048  # tokens, where nobody chose a prompt for the time to the first token
@@ -41,9 +42,14 @@ class Figures:
     prompt: Number[float]
 
     @property
+    def refused(self) -> str:
+        """Why the engine would not start so at all; empty where it would."""
+        return why_refused(self.plan.problems)
+
+    @property
     def fits(self) -> bool:
         """Whether it can run so, as far as is known; else its speeds are those of a wish."""
-        return self.plan.verdict is not Verdict.DOES_NOT_FIT
+        return self.plan.verdict is not Verdict.DOES_NOT_FIT and not self.refused
 
 
 def figures(model: Model, machine: Machine, choice: Choice, prompt: int = PROMPT) -> Figures:

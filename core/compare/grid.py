@@ -13,7 +13,7 @@ from core.plan.budget import budget
 from core.plan.choice import Choice
 from core.plan.plan import Verdict
 from core.plan.speed import speed
-from core.problems import Severity
+from core.plan.verdict import why_refused
 from core.provenance import Number
 
 FIRST_CONTEXT = 4_096
@@ -114,7 +114,6 @@ def cell(model: Model, machine: Machine, choice: Choice, recipe: Recipe, context
     trial = replace(choice, context=context, depth=None, requantize=recipe.ftype)
     made = budget(model, machine, trial)
     found = speed(model, made.weights, made.table, made.placement, made.settings, 1, machine.runs)
-    errors = [p.message for p in made.problems if p.severity is Severity.ERROR]
     return Cell(
         recipe=recipe,
         context=context,
@@ -122,5 +121,5 @@ def cell(model: Model, machine: Machine, choice: Choice, recipe: Recipe, context
         room=room(made.memory.devices),
         ceiling=found.ceiling,
         expected=found.expected.mid,
-        refused=errors[0] if errors else "",
+        refused=why_refused(made.problems),
     )

@@ -19,6 +19,7 @@ from core.plan.choice import Choice
 from core.plan.overhead import overhead
 from core.plan.plan import Verdict
 from core.plan.speed import speed
+from core.plan.verdict import why_refused
 from core.provenance import Number, Rank, Source, Unit
 
 _SUM = Source(Rank.DERIVED, "sum over the devices, each with layers of its own")
@@ -27,7 +28,8 @@ _SUM = Source(Rank.DERIVED, "sum over the devices, each with layers of its own")
 @dataclass(frozen=True, slots=True)
 class Point:
     """One machine of the catalogue. ``memory`` is what its devices hold together, ``tok_s`` the
-    ceiling and ``expected`` the middle of the band at the chosen depth."""
+    ceiling and ``expected`` the middle of the band at the chosen depth; ``refused`` says why the
+    engine would not start there at all."""
 
     row: Row
     verdict: Verdict
@@ -35,6 +37,7 @@ class Point:
     room: Number[int]
     ceiling: Number[float]
     expected: Number[float]
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ def _point(model: Model, row: Row, machine: Machine, shared: Budget) -> Point:
         room=room(plans),
         ceiling=found.ceiling,
         expected=found.expected.mid,
+        refused=why_refused(shared.problems),
     )
 
 

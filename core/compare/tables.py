@@ -14,17 +14,12 @@ from core.compare.models import FAR, ModelRow
 from core.gguf import display
 from core.machine.machine import Device, Machine
 from core.plan.plan import Verdict
+from core.plan.verdict import REFUSED, SHORT_WORDS
 from core.provenance import N, Number, Rank, Source, Unit, format_value
 from core.units import UnitSystem, format_bandwidth, format_bytes, format_rate, format_tokens
 
 R = TypeVar("R")
 RATE = "tok/s"
-VERDICT_WORDS = {
-    Verdict.FITS: "fits",
-    Verdict.TIGHT: "tight",
-    Verdict.DOES_NOT_FIT: "does not fit",
-    Verdict.UNKNOWN: UNKNOWN,
-}
 _BEST_FIRST = (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT, Verdict.FITS)
 _FILE = Source(Rank.DERIVED, "the file's tensor table")
 _MANY = Source(Rank.DERIVED, "the devices of the machine")
@@ -142,7 +137,7 @@ def grid_columns() -> tuple[Column[Cell], ...]:
             "verdict",
             "Verdict",
             lambda c: c.verdict.value,
-            words=lambda c, units: c.refused or VERDICT_WORDS[c.verdict],
+            words=lambda c, units: c.refused or SHORT_WORDS[c.verdict],
             number=False,
         ),
         Column(
@@ -162,8 +157,8 @@ def _fit(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
             "verdict",
             "Verdict",
             lambda r: of(r).plan.verdict.value,
-            words=lambda r, units: VERDICT_WORDS[of(r).plan.verdict],
-            order=lambda r: _BEST_FIRST.index(of(r).plan.verdict),
+            words=lambda r, units: _verdict_words(of(r)),
+            order=lambda r: -1 if of(r).refused else _BEST_FIRST.index(of(r).plan.verdict),
             number=False,
         ),
         Column(
@@ -324,6 +319,10 @@ def _bare(rate: Number[float]) -> str:
 
 def _wish(figures: Figures, text: str) -> str:
     return text if figures.fits or text == UNKNOWN else f"({text})"
+
+
+def _verdict_words(figures: Figures) -> str:
+    return REFUSED if figures.refused else SHORT_WORDS[figures.plan.verdict]
 
 
 def _contexts(figures: Figures) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from core.plan.plan import PartKind, Verdict
+from core.plan.plan import PartKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,11 +88,4 @@ PARTS: dict[PartKind, tuple[Hue, str]] = {
     PartKind.PROJECTOR: (OLIVE, "projector"),
     PartKind.DRAFT: (GREEN, "draft model"),
     PartKind.OVERHEAD: (BROWN, "runtime overhead"),
-}
-
-VERDICT_WORDS = {
-    Verdict.FITS: "fits",
-    Verdict.TIGHT: "fits, but tight",
-    Verdict.DOES_NOT_FIT: "does not fit",
-    Verdict.UNKNOWN: "not known",
 }

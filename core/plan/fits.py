@@ -13,7 +13,7 @@ from core.plan.budget import budget
 from core.plan.choice import Choice, Engine
 from core.plan.engines import RULES
 from core.plan.plan import MemoryPlan, Settings, Verdict
-from core.plan.verdict import margin
+from core.plan.verdict import margin, why_refused
 from core.problems import Problem, Severity
 from core.units import format_tokens
 
@@ -162,7 +162,7 @@ def _trial(made: Tried, *verdicts: Verdict) -> tuple[bool, int]:
         ),
         default=0,
     )
-    starts = all(problem.severity is not Severity.ERROR for problem in made.problems)
+    starts = not why_refused(made.problems)
     return starts and made.memory.verdict in verdicts, room
 
 

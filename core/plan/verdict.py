@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from core.machine.machine import Backend, Device, DeviceKind
 from core.model.model import Model
 from core.plan.plan import DevicePlan, Part, PartKind, Plan, Verdict
+from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 from core.units import UnitSystem, format_bytes
+
+# How a verdict is said, and how where there is room for a word alone.
+WORDS = {
+    Verdict.FITS: "fits",
+    Verdict.TIGHT: "fits, but tight",
+    Verdict.DOES_NOT_FIT: "does not fit",
+    Verdict.UNKNOWN: "not known",
+}
+SHORT_WORDS = WORDS | {Verdict.TIGHT: "tight", Verdict.UNKNOWN: "unknown"}
+REFUSED = "refused"  # where the engine would not start, whatever fits
 
 MIB = 2**20
 _BUDGET = Source(Rank.DERIVED, "the budget of each device")
@@ -69,6 +80,11 @@ def lacks_tensors(model: Model) -> bool:
     file = model.file
     cut = any(header.data_offset is None for header in file.headers)
     return bool(file.missing) or cut or any(p.code in _STRANGE for p in file.problems)
+
+
+def why_refused(problems: Iterable[Problem]) -> str:
+    """Why the engine would not start with such settings at all; empty where it would."""
+    return next((p.message for p in problems if p.severity is Severity.ERROR), "")
 
 
 def judge(devices: Sequence[DevicePlan]) -> Verdict:

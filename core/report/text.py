@@ -12,11 +12,12 @@ from core.machine.machine import Machine
 from core.model.cache_size import bytes_per_token
 from core.model.labels import mix_of
 from core.plan import LargestContext, engine_words, largest_contexts, reason, resolve
-from core.plan.advice import Aim, find_advice, gain, ranked, starts
+from core.plan.advice import Aim, find_advice, gain, lead, ranked, starts
 from core.plan.choice import Choice, Engine
 from core.plan.engines import RULES
-from core.plan.plan import DepthPoint, DevicePlan, Plan, SpeedPlan, Verdict
+from core.plan.plan import DepthPoint, DevicePlan, Plan, SpeedPlan
 from core.plan.speed import tensor_parallel
+from core.plan.verdict import REFUSED, WORDS, why_refused
 from core.problems import Problem, Severity
 from core.provenance import format_value
 from core.report.layers import layer_lines
@@ -34,12 +35,6 @@ from core.units import (
     format_tokens,
 )
 
-_WORDS = {
-    Verdict.FITS: "fits",
-    Verdict.TIGHT: "fits, tight",
-    Verdict.DOES_NOT_FIT: "does not fit",
-    Verdict.UNKNOWN: "unknown",
-}
 # Parts of a budget share one unit, in which engines log them as well.
 _UNIT = {UnitSystem.GIB: "MiB", UnitSystem.GB: "MB"}
 _ADVICE = 4  # lines
@@ -120,11 +115,11 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
     for device in plan.memory.devices:
         lines += _device(device, system)
     lines += _per_token(plan, system)
-    refused = next((p for p in plan.problems if p.severity is Severity.ERROR), None)
-    if refused is None:
-        lines.append(f"  {_WORDS[plan.verdict]}: {display(reason(plan, system))}")
+    refused = why_refused(plan.problems)
+    if refused:
+        lines.append(f"  {REFUSED}: {display(refused)}")
     else:
-        lines.append(f"  refused: {display(refused.message)}")
+        lines.append(f"  {WORDS[plan.verdict]}: {display(reason(plan, system))}")
     largest = largest_contexts(plan.model, plan.machine, plan.choice)
     if largest:
         lines.append(f"  largest context that fits: {'; '.join(_largest(n) for n in largest)}")
@@ -142,8 +137,8 @@ def _advice(plan: Plan, system: UnitSystem) -> list[str]:
     best = ranked(found, plan, aim)[:_ADVICE]
     if not best:
         return []
-    lead = "it would fit with" if aim is Aim.FIT else "more room with"
-    lines = [f"  {lead}"]
+    first = lead(plan, aim)
+    lines = [f"  {first[:1].lower()}{first[1:]}"]
     for each in best:
         cost = f" ({each.cost})" if each.cost else ""
         lines.append(f"    {each.words}: {gain(each, plan, aim, system)}{cost}")

@@ -7,8 +7,9 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from core.compare import Cell, Recipe
-from core.compare.tables import VERDICT_WORDS, room_words
+from core.compare.tables import room_words
 from core.plan.plan import Verdict
+from core.plan.verdict import SHORT_WORDS
 from core.provenance import explain
 from core.units import UnitSystem, format_bytes, format_rate, format_tokens
 
@@ -70,7 +71,7 @@ class GridModel(QAbstractTableModel):
         """The two lines of a cell: whether it fits, and how fast it would be."""
         if cell.refused:
             return "refused", ""
-        verdict = VERDICT_WORDS[cell.verdict]
+        verdict = SHORT_WORDS[cell.verdict]
         if cell.verdict is Verdict.DOES_NOT_FIT:
             verdict = room_words(cell.room, self._units)
         expected, ceiling = cell.expected.value, cell.ceiling.value
@@ -125,7 +126,7 @@ class GridModel(QAbstractTableModel):
         lines = [f"{cell.recipe.label} with {format_tokens(cell.context)} tokens of context"]
         room = room_words(cell.room, self._units)
         free = cell.room.value is not None and cell.room.value >= 0
-        lines.append(f"{VERDICT_WORDS[cell.verdict]}: {room}{' free' if free else ''}")
+        lines.append(f"{SHORT_WORDS[cell.verdict]}: {room}{' free' if free else ''}")
         lines.append(f"Ceiling with the context full: {explain(cell.ceiling, self._units)}")
         if cell.expected.known:
             lines.append(f"Expected: {explain(cell.expected, self._units)}")

@@ -8,8 +8,8 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 
-from core.compare.tables import VERDICT_WORDS
 from core.plan.plan import Verdict
+from core.plan.verdict import SHORT_WORDS
 from core.provenance import Unit, format_value
 from core.units import UnitSystem, format_bytes, format_rate, format_tokens
 from gui.tables.sheet import Column, Sheet, longest
@@ -132,7 +132,7 @@ class ModelSheet(Sheet):
                 key=_verdict_key,
                 tip=lambda n: n.about or _verdict_words(n),
                 wanted=True,
-                widest=(*VERDICT_WORDS.values(), *{line.state for line in lines}),
+                widest=(*SHORT_WORDS.values(), *{line.state for line in lines}),
                 help="Whether it fits into the memory of the machine",
             ),
             column(
@@ -195,7 +195,7 @@ def _parameters(line: ModelLine) -> str:
 
 
 def _verdict_words(line: ModelLine) -> str:
-    return line.state if line.verdict is None else VERDICT_WORDS[line.verdict]
+    return line.state if line.verdict is None else SHORT_WORDS[line.verdict]
 
 
 def _verdict_key(line: ModelLine) -> Any:

@@ -11,17 +11,12 @@ from PySide6.QtWidgets import QWidget
 
 from core.drawing.ticks import decades, doublings
 from core.plan.plan import Verdict
+from core.plan.verdict import SHORT_WORDS
 from gui.theme import Colors
 from gui.widgets.plot_frame import Axis, Frame
 from gui.widgets.point_plot import PointPlot
 
 _ORDER = (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT, Verdict.FITS)
-_WORDS = {
-    Verdict.FITS: "fits",
-    Verdict.TIGHT: "tight",
-    Verdict.DOES_NOT_FIT: "does not fit",
-    Verdict.UNKNOWN: "unknown",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +88,7 @@ class ScatterPlot(PointPlot[Dot]):
     def summary(self) -> str:
         """How many there are of each verdict."""
         counts = [
-            f"{count} {_WORDS[verdict]}"
+            f"{count} {SHORT_WORDS[verdict]}"
             for verdict in reversed(_ORDER)
             if (count := sum(d.verdict is verdict for d in self._dots))
         ]
@@ -110,7 +105,7 @@ class ScatterPlot(PointPlot[Dot]):
         found = []
         for verdict in reversed(_ORDER):
             count = sum(dot.verdict is verdict for dot in self._dots)
-            words = f"{_WORDS[verdict]} {count}"
+            words = f"{SHORT_WORDS[verdict]} {count}"
             taken = line * 1.6 + metrics.horizontalAdvance(words)
             if not count:
                 continue

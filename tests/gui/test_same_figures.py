@@ -17,11 +17,13 @@ from core.machine.machine import Machine, OwnRun
 from core.model import fingerprint, model_from
 from core.model.model import Model
 from core.plan import decides, reason, resolve, room
-from core.plan.choice import Choice
+from core.plan.choice import Choice, FlashAttention
 from core.plan.plan import Verdict
+from core.plan.verdict import WORDS
 from core.provenance import Number, Rank, Source, Unit
-from core.report import text
+from core.report import html, text
 from core.units import UnitSystem, format_bytes
+from gui import theme
 from gui.document import Document
 from gui.panels.plan.largest import LargestRow
 from gui.panels.plan.memory import MemorySection
@@ -167,3 +169,34 @@ def test_what_shall_stay_free_on_a_machine_counts_in_the_picture_of_the_catalogu
     (before,) = sweep(model, Choice(), rows)
     (after,) = sweep(model, Choice(), rows, {id: 23 * GIB})
     assert (before.verdict, after.verdict) == (Verdict.FITS, Verdict.TIGHT)
+
+
+def test_settings_that_the_engine_refuses_are_called_so_everywhere(qtbot: QtBot) -> None:
+    """A quantized V cache without flash attention: memory would fit, the engine would not start."""
+    model, spec = specimen("Llama-3.1-8B"), "nvidia-geforce-rtx-3090"
+    choice = Choice(cache_v="q8_0", flash_attention=FlashAttention.OFF)
+    (row,) = compare_machines(model, [(spec, machine_from(spec))], choice)
+    plan = row.figures.plan
+    assert plan.verdict is Verdict.FITS
+    columns = {c.name: c for c in machine_columns()}
+    assert columns["verdict"].text(row) == "refused"
+    assert columns["ceiling_tok_s"].text(row).startswith("(")
+    made = grid(model, plan.machine, choice, [Recipe(None, "as it is", 0, None)], [16_384])
+    (point,) = sweep(model, choice, [r for r in catalogue.all() if r.id == spec])
+    assert made.cells[0][0].refused == point.refused == row.figures.refused
+    assert f"refused: {point.refused}" in text(plan)
+    assert "refused" in html(plan)
+    document = Document()
+    document.set_machine(plan.machine)
+    document.set_model(model)
+    panel = PlanPanel(document)
+    qtbot.addWidget(panel)
+    document.choose(cache_v="q8_0", flash_attention=FlashAttention.OFF)
+    qtbot.waitUntil(lambda: bool(panel.advice.advice))
+    assert panel.advice.lead.text() == "It would start with"
+    assert "  it would start with" in text(plan).splitlines()
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_a_verdict_is_said_in_the_same_words_on_the_plan_and_in_a_report(verdict: Verdict) -> None:
+    assert theme.colors().verdict(verdict).word == WORDS[verdict]

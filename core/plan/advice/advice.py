@@ -9,8 +9,7 @@ from typing import Any
 
 from core.machine.machine import Machine
 from core.plan.plan import Plan, Verdict
-from core.plan.verdict import room
-from core.problems import Severity
+from core.plan.verdict import room, why_refused
 from core.provenance import format_value
 from core.units import UnitSystem, format_bytes
 
@@ -23,6 +22,13 @@ class Aim(StrEnum):
     FIT = "fit"  # it does not fit, or the engine would not start
     ROOM = "room"  # it fits, but tightly
     SPEED = "speed"  # somebody asks how it could be faster
+
+
+_LEADS = {
+    Aim.FIT: "It would fit with",
+    Aim.ROOM: "It is tight; more room with",
+    Aim.SPEED: "Faster with",
+}
 
 
 @dataclass(frozen=True)
@@ -42,8 +48,14 @@ class Advice:
 
 def starts(plan: Plan) -> bool:
     """Whether the verdict is a kind of yes, and the engine would start."""
-    refused = any(problem.severity is Severity.ERROR for problem in plan.problems)
-    return plan.verdict in FITTING and not refused
+    return plan.verdict in FITTING and not why_refused(plan.problems)
+
+
+def lead(plan: Plan, aim: Aim) -> str:
+    """What stands before the advice."""
+    if aim is Aim.FIT and plan.verdict in FITTING:
+        return "It would start with"
+    return _LEADS[aim]
 
 
 def paces(before: Plan, after: Plan) -> tuple[float | None, float | None]:

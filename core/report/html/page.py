@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.drawing.tones import PARTS, VERDICT_WORDS
+from core.drawing.tones import PARTS
 from core.gguf import display, excerpt
-from core.plan.plan import DevicePlan, Plan
-from core.plan.verdict import reason
+from core.plan.plan import DevicePlan, Plan, Verdict
+from core.plan.verdict import REFUSED, WORDS, reason, why_refused
 from core.problems import Problem
 from core.provenance import Number, Rank, Source, Unit
 from core.report.html.bar import hatches, memory_bar, swatch
@@ -74,10 +74,12 @@ def _head(plan: Plan, name: str, system: UnitSystem) -> Markup:
         facts.append(format_bytes(size, system))
     made = [element("h1", name), element("p", " · ".join(facts), class_="lead")]
     if file.tensors:
-        word = VERDICT_WORDS[plan.verdict]
+        refused = why_refused(plan.problems)
+        verdict = Verdict.DOES_NOT_FIT if refused else plan.verdict
+        word = REFUSED if refused else WORDS[verdict]
         made += [
-            element("p", f"{_ICONS[plan.verdict.value]} {word}", class_=f"verdict {plan.verdict}"),
-            element("p", f"On {plan.machine.name}: {reason(plan, system)}"),
+            element("p", f"{_ICONS[verdict.value]} {word}", class_=f"verdict {verdict}"),
+            element("p", f"On {plan.machine.name}: {refused or reason(plan, system)}"),
         ]
     return element("header", *made)
 
@@ -102,7 +104,7 @@ def _memory(plan: Plan, system: UnitSystem) -> Markup:
 
 def _device(number: int, plan: DevicePlan, system: UnitSystem) -> Markup:
     key = f"memory.devices.{number}"
-    word = VERDICT_WORDS[plan.verdict]
+    word = WORDS[plan.verdict]
     figures = [
         Figure(PARTS[part.kind][1], part.bytes, f"{key}.parts.{part.kind.value}")
         for part in plan.parts

@@ -9,9 +9,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.compare import Point, sweep
-from core.compare.tables import VERDICT_WORDS, room_words
+from core.compare.tables import room_words
 from core.machine import catalogue
 from core.plan.plan import Verdict
+from core.plan.verdict import SHORT_WORDS
 from core.units import UnitSystem, format_bandwidth, format_bytes, format_rate
 from gui.document import Document
 from gui.panels.compare.chosen import Chosen
@@ -104,8 +105,7 @@ class CatalogueView(QWidget):
         dots = [
             self._dot(point, point.row.id in texts)
             for point in self._points
-            if wanted.takes(point.row)
-            and (not fitting or point.verdict in (Verdict.FITS, Verdict.TIGHT))
+            if wanted.takes(point.row) and (not fitting or _fits(point))
         ]
         self.plot.set_dots(
             dots,
@@ -123,14 +123,23 @@ class CatalogueView(QWidget):
         told = [
             row.name + (f" ({row.year})" if row.year else ""),
             f"{each if row.devices > 1 else size}, {format_bandwidth(row.bandwidth)}",
-            f"{VERDICT_WORDS[point.verdict]}, {self._room(point)}",
+            point.refused or f"{SHORT_WORDS[point.verdict]}, {self._room(point)}",
         ]
         if rate:
             told.append(f"{'expected' if self._expected else 'ceiling'} {format_rate(rate)}")
         told.append("compared already" if ringed else "click to compare it")
-        return Dot(row.id, memory / _STEP[units], rate, point.verdict, "\n".join(told), ringed)
+        return Dot(row.id, memory / _STEP[units], rate, _verdict(point), "\n".join(told), ringed)
 
     def _room(self, point: Point) -> str:
         words = room_words(point.room, self._document.units)
         free = point.room.value is not None and point.room.value >= 0
         return f"{words} free" if free else words
+
+
+def _verdict(point: Point) -> Verdict:
+    """As the grid draws it: of what the engine refuses nobody knows whether it fits."""
+    return Verdict.UNKNOWN if point.refused else point.verdict
+
+
+def _fits(point: Point) -> bool:
+    return _verdict(point) in (Verdict.FITS, Verdict.TIGHT)

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from core.machine.machine import Machine
-from core.plan.advice import Advice, Aim, find_advice, gain, ranked, starts
+from core.plan.advice import Advice, Aim, find_advice, gain, lead, ranked, starts
 from core.plan.choice import Choice
 from core.plan.plan import Plan, Verdict
 from core.units import UnitSystem
@@ -21,11 +21,6 @@ from gui.widgets.wrap import Wrap
 # So long after the last change the search runs, so that a slider is never held up by it.
 _AFTER_MS = 120
 _SHOWN = 3
-_LEADS = {
-    Aim.FIT: "It would fit with",
-    Aim.ROOM: "It is tight; more room with",
-    Aim.SPEED: "Faster with",
-}
 _NONE = {
     Aim.FIT: "No single setting and no usual size of memory makes it fit.",
     Aim.ROOM: "No single setting leaves more room.",
@@ -129,7 +124,7 @@ class AdviceList(QWidget):
         plan, aim = self._plan, self._aim
         if plan is not None and aim is not None:
             self.advice = ranked(self._found, plan, aim)
-            self.lead.set_text(_LEADS[aim] if self.advice else _NONE[aim])
+            self.lead.set_text(lead(plan, aim) if self.advice else _NONE[aim])
             self.lead.show()
             self._show_rows()
 
