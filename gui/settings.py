@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import tempfile
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from PySide6.QtCore import QStandardPaths
 
 from core.units import UnitSystem
+from core.whole_file import write_whole
 
 VERSION = 1
 RECENT_LIMIT = 10
@@ -120,17 +119,7 @@ def save(path: Path, settings: Settings) -> None:
     """Write the settings whole or not at all. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps({"version": VERSION, **asdict(settings)}, indent=1)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except OSError:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+    write_whole(path, text.encode())
 
 
 def save_changes(path: Path, base: Settings, mine: Settings) -> Settings:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
+
+from core.whole_file import write_whole
 
 # No file of ours comes near this; one that does was not written by us.
 _SIZE_LIMIT = 5_000_000
@@ -61,15 +61,4 @@ def read_json(path: Path) -> object:
 def write_json(path: Path, values: object) -> None:
     """Write a file whole or not at all. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(values, file, indent=1, allow_nan=False)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except (OSError, ValueError):
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+    write_whole(path, (json.dumps(values, indent=1, allow_nan=False) + "\n").encode())

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -13,6 +10,7 @@ from typing import TypeAlias
 from core.measure.history import History, HistoryError, Stored
 from core.measure.history.transfer import TransferError, read_file, to_csv_text, to_json_text
 from core.problems import Problem
+from core.whole_file import write_whole
 from gui.workers.runner import Function, Handle
 
 Read: TypeAlias = Callable[[], tuple[Stored, ...]]
@@ -25,7 +23,7 @@ def exporting(read: Read, path: Path) -> Function:
         try:
             runs = read()
             text = to_csv_text(runs) if path.suffix.lower() == ".csv" else to_json_text(runs)
-            _write(path, text)
+            write_whole(path, text.encode())
         except HistoryError as error:
             return error.problem
         except OSError as error:
@@ -66,16 +64,3 @@ def _added(history: Path, runs: tuple[Stored, ...]) -> int | None:
         return own.add(runs) if own.problem is None else None
     finally:
         own.close()
-
-
-def _write(path: Path, text: str) -> None:
-    """Whole or not at all. Raises OSError."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except OSError:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from typing import Any
 from core.check.compare import Check, summary
 from core.check.values import Row
 from core.plan.plan import Plan
+from core.whole_file import write_whole
 
 VERSION = 1
 KEPT = 200
@@ -107,17 +106,7 @@ def append(path: Path, record: Record) -> None:
 def _shorten(path: Path) -> None:
     """Keep the latest lines, whole or not at all."""
     lines = [line for line in path.read_bytes().split(b"\n") if _record(line) is not None]
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(b"\n".join(lines[-KEPT:]) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except OSError:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+    write_whole(path, b"\n".join(lines[-KEPT:]) + b"\n")
 
 
 def _row(row: Row) -> dict[str, Any]:
