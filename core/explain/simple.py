@@ -40,7 +40,7 @@ class SimpleFormula:
         if self.agrees:
             return f"{first} It says the same here: every layer keeps every token."
         because = f", because {'; '.join(self.reasons)}" if self.reasons else ""
-        return f"{first} It is {format_bytes(self.cache, units)}{because}."
+        return f"{first} The plan reserves {format_bytes(self.cache, units)}{because}."
 
 
 def simple_formula(plan: Plan) -> SimpleFormula | None:
@@ -75,7 +75,8 @@ def _reasons(plan: Plan) -> Iterator[str]:
         if group.window is not None and group.window < settings.context and not settings.swa_full:
             windows[group.window] = windows.get(group.window, 0) + len(group.layers)
     for window, count in windows.items():
-        yield f"{_layers(count)} only the last {format_tokens(window)} tokens"
+        each = f" of each of {settings.slots} requests" if settings.slots > 1 else ""
+        yield f"{_layers(count)} only the last {format_tokens(window)} tokens{each}"
     for group in facts.groups:
         if group.stride > 1:
             yield f"{_layers(len(group.layers))} one row for {group.stride} tokens"

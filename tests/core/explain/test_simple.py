@@ -46,9 +46,12 @@ def test_u25_reported_overestimates_are_reproduced_and_explained(
 def test_u25_the_sentence_says_both_figures_and_why() -> None:
     assert of("Gemma-3-27B", context=131_072, slots=1).words(UnitSystem.GIB) == (
         "A simple formula, 2 x 62 layers x 16 heads x 128 x 2 bytes x 131,072 tokens, would say "
-        "62.0 GiB for the whole context. It is 10.6 GiB, because 52 layers keep only the last "
-        "1,024 tokens."
+        "62.0 GiB for the whole context. The plan reserves 10.6 GiB, because 52 layers "
+        "keep only the last 1,024 tokens."
     )
+    four = of("Gemma-3-27B", context=131_072, slots=4, unified_cache=True)
+    assert four.reasons == ("52 layers keep only the last 1,024 tokens of each of 4 requests",)
+    assert four.cache == pytest.approx(11.828 * GIB, rel=1e-4)
     assert of("DeepSeek-V3.1", context=65_536).reasons == (
         "its attention keeps one compressed row in place of keys and values",
     )
