@@ -9,7 +9,8 @@ from dataclasses import dataclass
 class GpuReading:
     """One GPU at one moment; None is what its driver does not tell.
 
-    ``use`` is a share of one, clocks are MHz, power W, temperature °C, memory bytes, the link
+    ``use`` is the share of the time in which it computed, ``memory_use`` that in which its own
+    memory was read or written; clocks are MHz, power W, temperature °C, memory bytes, the link
     bytes per second. ``spilled`` is RAM that the GPU uses as if it were its own. ``limits`` are the
     reasons for which the driver holds its clocks back: "power", "heat", "hardware".
     """
@@ -28,6 +29,7 @@ class GpuReading:
     link_received: float | None = None
     link_sent: float | None = None
     limits: tuple[str, ...] | None = None
+    memory_use: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

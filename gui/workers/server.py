@@ -6,11 +6,14 @@ import http.client
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic, sleep
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from core.check.driver import Used
 from core.measure import inner, launch
 from core.measure.launch import LoadLog, Phase
+from core.measure.telemetry import memory_used
 from core.problems import Problem
 from gui.workers.inner import InnerProcess
 from gui.workers.runner import Function, Handle, Runner
@@ -18,6 +21,15 @@ from gui.workers.runner import Function, Handle, Runner
 _POLL_SECONDS = 0.1
 _ASK_SECONDS = 2.0
 _LOOK_MS = 250
+_AGAIN_SECONDS = 1.0  # after the load, to see whether another program changes the memory
+
+
+class Weighed(NamedTuple):
+    """The memory in use on each GPU before a load, after it, and a moment later."""
+
+    before: Used
+    after: Used
+    again: Used
 
 
 class OwnServer(QObject):
@@ -27,6 +39,7 @@ class OwnServer(QObject):
     changed = Signal()  # phase, or what it has read
     ready = Signal(str)  # its address
     ended = Signal(object)  # a Problem, or None where it was stopped
+    weighed = Signal(object)  # `Weighed`: what the GPUs' drivers say of the load
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -43,6 +56,9 @@ class OwnServer(QObject):
         self._process.ended.connect(self._over)
         self._health = Runner("server health", self)
         self._health.finished.connect(self._answered)
+        self._before: Used = ()
+        self._scales = Runner("memory of the GPUs", self)
+        self._scales.finished.connect(self._weighed)
         self._timer = QTimer(self)
         self._timer.setInterval(_LOOK_MS)
         self._timer.timeout.connect(self._look)
@@ -80,6 +96,9 @@ class OwnServer(QObject):
         self.ready_after = None
         self._stopping = False
         self.started_at = monotonic()
+        self._before = ()
+        # Read within milliseconds; a server needs longer until it asks for memory.
+        self._scales.start(weighing(0.0))
         self._process.start(inner.KEEPER, self.command)
         self._health.start(waiting_for(port))
         self._timer.start()
@@ -90,12 +109,14 @@ class OwnServer(QObject):
         if self.running:
             self._stopping = True
             self._health.cancel()
+            self._scales.cancel()
             self._process.close()
 
     def end(self) -> None:
         """End it now and wait until it has gone."""
         self._timer.stop()
         self._health.cancel()
+        self._scales.cancel()
         self._process.end()
 
     def _heard(self, text: str) -> None:
@@ -114,6 +135,14 @@ class OwnServer(QObject):
         self.url = f"http://127.0.0.1:{self._port}"
         self.changed.emit()
         self.ready.emit(self.url)
+        if self._before:
+            self._scales.start(weighing(_AGAIN_SECONDS))
+
+    def _weighed(self, readings: tuple[Used, ...]) -> None:
+        if len(readings) == 1:
+            (self._before,) = readings
+        elif self.is_ready:
+            self.weighed.emit(Weighed(self._before, *readings))
 
     def _look(self) -> None:
         """How much of it is in memory by now."""
@@ -127,6 +156,7 @@ class OwnServer(QObject):
     def _over(self, code: int) -> None:
         self._timer.stop()
         self._health.cancel()
+        self._scales.cancel()
         problem: Problem | None = None
         if not self._stopping:
             problem = launch.ended(self.command[0], code, self.log.text)
@@ -137,6 +167,20 @@ class OwnServer(QObject):
         self.url = ""
         self.changed.emit()
         self.ended.emit(problem)
+
+
+def weighing(again_seconds: float) -> Function:
+    """What the drivers say is in use on each GPU. Answers a tuple of one such reading, or of two
+    where it is read again after a while; empty readings where there is no driver to ask."""
+
+    def weigh(handle: Handle) -> tuple[Used, ...]:
+        first = memory_used()
+        if not again_seconds:
+            return (first,)
+        sleep(again_seconds)
+        return first, memory_used()
+
+    return weigh
 
 
 def waiting_for(port: int) -> Function:

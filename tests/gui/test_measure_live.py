@@ -21,6 +21,8 @@ from core.model import model_from
 from gui.document import Document
 from gui.panels.measure import servers
 from gui.panels.measure.page import MeasurePage
+from gui.widgets.live_text import LiveText
+from gui.workers import server
 from gui.workers.run_history import RunHistory
 from gui.workers.runner import Runner
 from tests.support import real_llama_server
@@ -40,6 +42,9 @@ def page(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     document.choose(context=2048, slots=1)
     history = RunHistory(tmp_path / "runs.sqlite")
     made = MeasurePage(document, history, str(program.parent))
+    # B06: a card whose memory grows by 500 MiB with the load.
+    used = iter([1_000, 1_500, 1_500])
+    monkeypatch.setattr(server, "memory_used", lambda: (("A card", next(used) * 2**20),))
     # Only our own server: what else runs on this computer is no matter of the test.
     monkeypatch.setattr(servers, "looking_for_servers", lambda keys: lambda handle: _ours(made))
     qtbot.addWidget(made)
@@ -58,6 +63,10 @@ def _ours(page: MeasurePage) -> tuple[object, ...]:
     return (find(url),) if url else ()
 
 
+def _notes(page: MeasurePage) -> str:
+    return " ".join(label.shown for label in page.own.notes.findChildren(LiveText))
+
+
 def test_from_the_start_of_a_server_to_the_history_and_its_end(
     qtbot: QtBot, page: MeasurePage, tmp_path: Path
 ) -> None:
@@ -68,7 +77,8 @@ def test_from_the_start_of_a_server_to_the_history_and_its_end(
     assert target is not None
     assert target.context == 2048
     assert "Ready at 127.0.0.1:" in page.own.status.shown
-    assert not page.own.notes.isVisible()
+    qtbot.waitUntil(page.own.notes.isVisible, timeout=_SECONDS)
+    assert "500 MiB more in use than before the load" in _notes(page)
     assert "listening" in page.own.server.log.text
     page.choices.depths.setText("0, 256, 1024")
     page.choices.depths.textEdited.emit("0, 256, 1024")

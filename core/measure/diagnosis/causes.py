@@ -13,6 +13,9 @@ _GIB = UnitSystem.GIB
 # Drivers keep some MB in RAM for any program.
 _SPILL = 256 * 2**20
 _FULL = 0.97
+# Decoding reads a card's own memory nearly all the time; a card that waits for RAM does not
+# (AtomicBot-ai/atomic-llama-cpp-turboquant#77: 98 % busy, memory 2 %).
+_IDLE = 0.1
 _FAR_APART = 0.15
 _HALF, _QUARTER = (0.38, 0.56), (0.19, 0.28)
 
@@ -29,16 +32,23 @@ def spill(f: Facts) -> Finding | None:
         full = max(used) / total[0] if used and total else None
         falls = len(f.shares) > 1 and f.shares[-1] < 0.6 * f.shares[0]
         low = bool(f.shares) and f.shares[-1] < 0.35
+        use, memory_use = gpu.typical(lambda g: g.use), gpu.typical(lambda g: g.memory_use)
+        idle = use is not None and memory_use is not None and use > 0.9 and memory_use < _IDLE
         words = []
         if (grown > _SPILL or most > 2 * _SPILL) and (full is None or full > 0.9):
             words.append(
                 f"{gpu.name} uses {format_bytes(round(most), _GIB)} of RAM as if it were its own"
                 + (f", {format_bytes(round(grown), _GIB)} more than at first." if grown else ".")
             )
-        elif not (full is not None and full >= _FULL and falls and low):
+        elif not (full is not None and full >= _FULL and (idle or (falls and low))):
             continue
         if full is not None:
             words.append(f"Its own memory is {format_share(full)} full.")
+        if idle:
+            words.append(
+                f"It was busy {format_share(use or 0)} of the time and its memory only "
+                f"{format_share(memory_use or 0)}: it waits for something else."
+            )
         link = gpu.typical(lambda g: g.link_received)
         if link is not None and link > 1e9:
             words.append(f"{link / 1e9:.1f} GB/s came over PCI Express.")

@@ -45,6 +45,7 @@ class AmdGpus:
             memory_used=used,
             memory_total=total,
             spilled=spilled,
+            memory_use=_scaled(card / "mem_busy_percent", 0.01),
         )
 
 

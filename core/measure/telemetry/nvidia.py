@@ -62,6 +62,7 @@ class NvidiaGpus:
             link_received=_scaled(ask(nvml.nvmlDeviceGetPcieThroughput, gpu, _RECEIVED), 1e3),
             link_sent=_scaled(ask(nvml.nvmlDeviceGetPcieThroughput, gpu, _SENT), 1e3),
             limits=limits(self._reasons(gpu)),
+            memory_use=None if use is None else use.memory / 100,
         )
 
     def _reasons(self, gpu: Any) -> int | None:

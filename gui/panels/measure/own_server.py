@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.check import driver
 from core.check.dry_run import SERVER
 from core.gguf import display
 from core.measure import launch
@@ -27,7 +28,7 @@ from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 from gui.workers import engine
 from gui.workers.runner import Runner
-from gui.workers.server import OwnServer
+from gui.workers.server import OwnServer, Weighed
 
 _ABSENT = "llama-server was not found on the PATH and in the usual places."
 _LOG_LINES = 5_000
@@ -53,6 +54,7 @@ class OwnServerSection(QWidget):
         self._started: Plan | None = None
         self._units = UnitSystem.GIB
         self._unshown: list[str] = []
+        self._differences: tuple[Problem, ...] = ()
         self.server = OwnServer(self)
         self.finder = Runner("find llama-server", self)
         self.finder.finished.connect(self._found)
@@ -134,9 +136,18 @@ class OwnServerSection(QWidget):
 
     def _is_ready(self, url: str) -> None:
         if self._started is not None:
-            self.notes.set_problems(launch.differences(self._started, self.server.log.text))
+            self._differences = launch.differences(self._started, self.server.log.text)
+            self.notes.set_problems(self._differences)
         self._show()
         self.ready.emit(url)
+
+    def _weighed(self, weighed: Weighed) -> None:
+        """Driver, log and plan beside each other, once all is loaded."""
+        plan = self._started
+        if plan is not None:
+            found = driver.taken(plan, self.server.log.text, *weighed)
+            told = driver.sentences(found, self._units)
+            self.notes.set_problems((*self._differences, *told))
 
     def _ended(self, problem: Problem | None) -> None:
         self._write_log()
@@ -242,4 +253,5 @@ class OwnServerSection(QWidget):
         self.server.changed.connect(self._show)
         self.server.ready.connect(self._is_ready)
         self.server.ended.connect(self._ended)
+        self.server.weighed.connect(self._weighed)
         self.finder.ended.connect(self._show)

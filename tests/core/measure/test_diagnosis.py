@@ -192,6 +192,14 @@ def test_s04_growing_shared_memory_is_spilling() -> None:
     assert "1.49 GiB of RAM" in finding.evidence
     assert "98 % full" in finding.evidence
     assert "falls from 60 % to 6.0 %" in finding.evidence
+    # A card that is nearly full and busy while its own memory rests waits for RAM.
+    waits = [
+        gpu(use=0.98, memory_use=rate, memory_used=round(11.8 * GIB), memory_total=12 * GIB)
+        for rate in (0.02, 0.8)
+    ]
+    idle, works = (replace(at_share(0.06), telemetry=readings(*[each] * 9)) for each in waits)
+    assert "its memory only 2.0 %" in found(idle, plan())["spill"].evidence
+    assert "spill" not in found(works, plan())
     # On a card whose driver does not tell: full, and much slower with depth than the curve.
     quiet = [gpu(memory_used=round(11.8 * GIB), memory_total=12 * GIB)] * 9
     assert "spill" in found(

@@ -104,6 +104,7 @@ def test_an_nvidia_gpu_tells_its_clocks_its_power_and_what_holds_it_back() -> No
             link_received=12e6,
             link_sent=1e6,
             limits=("power",),
+            memory_use=0.8,
         ),
     )
     gpus.close()
