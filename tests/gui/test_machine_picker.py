@@ -6,12 +6,13 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QFocusEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialogButtonBox, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from core.machine import custom, own
+from core.machine import catalogue, custom, own
 from core.units import UnitSystem
 from gui.document import Document
+from gui.panels.plan.combination import CombinationDialog
 from gui.panels.plan.machine_picker import MachinePicker, summary
 from gui.panels.plan.own_machine import OwnMachineDialog
 from tests.support import plans
@@ -166,3 +167,71 @@ def test_machines_that_the_user_keeps_are_listed_and_can_be_chosen(
     assert document.machine.id == "own-attic"
     assert picker.box.currentText() == "Attic, 48.0 GiB"
     assert [picker.box.itemText(n) for n in range(picker.box.count())] == lines
+
+
+def choose_line(picker: MachinePicker, words: str) -> None:
+    at = next(n for n in range(picker.box.count()) if picker.box.itemText(n) == words)
+    picker.box.setCurrentIndex(at)
+    picker.box.activated.emit(at)
+    QTest.qWait(1)
+
+
+def test_the_list_says_that_the_catalogue_can_be_searched_and_empties_the_box_for_it(
+    picker: MachinePicker, document: Document
+) -> None:
+    before = edit(picker).text()
+    choose_line(picker, "Search the catalogue…")
+    assert edit(picker).text() == ""
+    assert "rtx 3060" in edit(picker).placeholderText()
+    send(picker, QEvent.Type.FocusOut, REASON.TabFocusReason)
+    assert edit(picker).text() == before
+    choose_line(picker, "Search the catalogue…")
+    QTest.keyClicks(picker.box, "rtx 3060 12")
+    QTest.keyClick(picker.box, Qt.Key.Key_Return)
+    assert document.machine.name == "GeForce RTX 3060 12 GB"
+
+
+def test_ram_is_put_beside_the_card_that_is_chosen_and_the_card_stays_what_it_is(
+    picker: MachinePicker, document: Document
+) -> None:
+    card = catalogue.machine("nvidia-geforce-rtx-3060-12-gb")
+    document.set_machine(card)
+    choose_line(picker, "Cards and RAM together…")
+    (dialog,) = picker.findChildren(CombinationDialog)
+    assert dialog.cards[0].name.text().startswith("GeForce RTX 3060 12 GB")
+    assert dialog.ram.text() == ""
+    dialog.ram.setText("64 GiB")
+    dialog.ram_bandwidth.setText("51.2")
+    dialog.buttons.button(QDialogButtonBox.StandardButton.Ok).click()
+    assert document.machine.gpus == card.gpus
+    host = document.machine.host
+    assert host is not None and host.memory.value == 64 * 2**30
+    again = CombinationDialog(UnitSystem.GIB, document.machine, picker)
+    assert again.cards[0].name.text().startswith("GeForce RTX 3060 12 GB")
+    assert (again.ram.text(), again.ram_bandwidth.text()) == ("64.0 GiB", "51.2 GB/s")
+
+
+def test_words_that_find_nothing_are_answered_below_the_box(
+    picker: MachinePicker, document: Document
+) -> None:
+    QTest.keyClicks(picker.box, "65536")
+    QTest.keyClick(picker.box, Qt.Key.Key_Return)
+    assert document.machine is HERE
+    assert picker.problem.isVisible()
+    assert "no machine" in picker.problem.text()
+    assert "rtx 3060" in picker.problem.text()
+    QTest.keyClick(picker.box, Qt.Key.Key_Backspace)
+    assert not picker.problem.isVisible()
+
+
+def test_parts_are_taken_as_the_command_line_takes_them(
+    picker: MachinePicker, document: Document
+) -> None:
+    QTest.keyClicks(picker.box, "2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2")
+    QTest.keyClick(picker.box, Qt.Key.Key_Return)
+    assert len(document.machine.gpus) == 2
+    assert edit(picker).text() == summary(document.machine, UnitSystem.GIB)
+    QTest.keyClick(picker.box, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(picker.box, "2x nvidia-geforce-rtx-3090 + ram:much")
+    QTest.keyClick(picker.box, Qt.Key.Key_Return)
+    assert "much" in picker.problem.text()

@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from core.machine import Machine, custom, machine_from, own
 from core.units import UnitSystem
 from gui.document import Document
-from gui.panels.compare.combination import CombinationDialog
 from gui.panels.compare.own_machines import OwnMachinesDialog
+from gui.panels.plan.combination import CombinationDialog
 
 GIB = 2**30
 

@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from core.gguf import open_file
+from core.machine import catalogue
 from core.machine.machine import DeviceKind, Machine
 from core.model import model_from
 from core.plan.plan import DevicePlan, Part, PartKind, Verdict
@@ -139,6 +140,24 @@ def test_a_card_and_the_computer_around_it_are_typed(
     assert host.kind is DeviceKind.HOST
     assert host.memory.value == 96 * GIB  # a bare number is in the unit on the screen
     assert host.bandwidth.value is None
+
+
+def test_a_card_whose_figures_are_left_alone_keeps_all_that_is_known_of_it(
+    qtbot: QtBot,
+) -> None:
+    card = catalogue.machine("nvidia-geforce-rtx-3060-12-gb")
+    made = OwnMachineDialog(card, UnitSystem.GIB)
+    qtbot.addWidget(made)
+    made.show()
+    made.ram.setText("64 GiB")
+    made.ram_bandwidth.setText("51.2")
+    machine = accept(qtbot, made)
+    assert machine.gpus == card.gpus  # arithmetic, link and source with it
+    assert machine.host is not None and machine.host.bandwidth.value == 51.2e9
+    made.show()
+    made.ram.setText("")
+    machine = accept(qtbot, made)
+    assert machine.host is not None and not machine.host.memory.known
 
 
 def test_ram_alone_and_one_memory_for_all_are_one_device(

@@ -14,9 +14,10 @@ from core.machine.spec import THIS
 from core.units import format_bandwidth
 from gui.document import Document
 from gui.panels.compare.chosen import Chosen
-from gui.panels.compare.combination import CombinationDialog
 from gui.panels.compare.own_machines import OwnMachinesDialog
+from gui.panels.plan.combination import CombinationDialog
 from gui.panels.plan.own_machine import OwnMachineDialog
+from gui.widgets.matches import keep_whole
 from gui.widgets.menu_button import MenuButton
 
 _MOST_FOUND = 60
@@ -36,7 +37,7 @@ class AddMachine(QWidget):
         self._chosen = chosen
         self._found: dict[str, str] = {}
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Add a machine: words search the catalogue")
+        self.search.setPlaceholderText("Add a machine, like rtx 4090")
         self.search.setAccessibleName("Add a machine from the catalogue")
         self.search.setClearButtonEnabled(True)
         self._lines = QStringListModel(self)
@@ -44,6 +45,7 @@ class AddMachine(QWidget):
         self.completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
         self.completer.setMaxVisibleItems(12)
         self.search.setCompleter(self.completer)
+        keep_whole(self.completer)
         self.menu = MenuButton(
             "Add", "This computer, own machines, typed figures and combinations", self._fill
         )
@@ -65,7 +67,7 @@ class AddMachine(QWidget):
 
     def combine(self) -> None:
         """Ask for cards and RAM."""
-        dialog = CombinationDialog(self._document.units, self)
+        dialog = CombinationDialog(self._document.units, self._document.machine, self)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.made.connect(self._add_machine)
         dialog.open()

@@ -24,19 +24,25 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.machine import catalogue, own
+from core.machine import catalogue, machine_from, own
 from core.machine.machine import Machine
+from core.machine.spec import THIS
 from core.provenance import format_value
 from core.units import UnitSystem, format_bandwidth
 from gui.document import LOOKING, Document
 from gui.panels.plan.bandwidth import BandwidthLabel, measure_words
+from gui.panels.plan.combination import CombinationDialog
 from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.widgets.quiet_wheel import QuietWheel
+from gui.widgets.text import Style, Text
 
 _MOST_FOUND = 60
 _ONE_LINE = 85  # characters
 _MOST_RECENT = 6
+_SEARCH = "Search the catalogue…"
+_COMBINE = "Cards and RAM together…"
 _OWN = "Type your own…"
+_EXAMPLE = "words of its name, like rtx 3060 12"
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -105,6 +111,9 @@ class MachinePicker(QWidget):
         self._matches = QListView()
         self.completer.setPopup(self._matches)
         self.box.setCompleter(self.completer)
+        self._edit.setPlaceholderText(_EXAMPLE)
+        self.problem = Text("", Style.BODY, wrap=True)
+        self.problem.hide()
         self.bandwidth = BandwidthLabel()
         self.measure = QPushButton("Measure RAM")
         self.measure.setToolTip("Time the RAM of this computer; takes a few seconds")
@@ -121,6 +130,7 @@ class MachinePicker(QWidget):
         self._grid.addWidget(self.label, 0, 0)
         self._grid.addWidget(self.box, 0, 1)
         self._grid.addWidget(self._side, 1, 1)
+        self._grid.addWidget(self.problem, 2, 1)
         self._beside = False
         QuietWheel(self).guard(self.box)
         self.box.installEventFilter(self)
@@ -142,14 +152,17 @@ class MachinePicker(QWidget):
         recent = {m.id for m in self._recent}
         self._listed = [*self._recent, *(m for m in own.load().machines if m.id not in recent)]
         lines = [summary(here or LOOKING, units)]
-        lines += [summary(m, units) for m in self._listed] + [_OWN]
+        lines += [summary(m, units) for m in self._listed]
+        first_kept = len(lines)
+        lines += [_SEARCH, _COMBINE, _OWN]
         at = 0 if machine.id == "this" else 1 + self._recent.index(machine)
         with QSignalBlocker(self.box):
             self.box.clear()
             self.box.addItems(lines)
-            self.box.insertSeparator(len(lines) - 1)
+            self.box.insertSeparator(first_kept)
             self.box.setCurrentIndex(at)
         self._edit.setCursorPosition(0)
+        self.problem.hide()
         if self.box.hasFocus():
             self._select_all()
         self.bandwidth.show_device(machine.devices[0], units)
@@ -191,6 +204,7 @@ class MachinePicker(QWidget):
         self._edit.setSelection(length, -length)
 
     def _search(self, words: str) -> None:
+        self.problem.hide()
         rows = catalogue.search(words)[:_MOST_FOUND] if words.strip() else ()
         self._found = {}
         for row in rows:
@@ -200,12 +214,37 @@ class MachinePicker(QWidget):
         self._lines.setStringList(list(self._found))
 
     def _take_typed(self) -> None:
-        """Enter takes the line of the list that was walked to, or the best match of the words."""
+        """Enter takes the line of the list that was walked to, the best match of the words, or
+        parts as the command line takes them."""
         line = self._edit.text()
         if line in self._found:
             self._take_found(line)
-        elif self._found and self.box.findText(line) < 0:
+        elif self.box.findText(line) >= 0 or not line.strip():
+            return
+        elif self._found:
             self._take_found(next(iter(self._found)))
+        else:
+            self._take_parts(line)
+
+    def _take_parts(self, text: str) -> None:
+        """ "2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2"; what is no machine is said in place."""
+        try:
+            machine = machine_from(text, self._named)
+        except (LookupError, ValueError) as error:
+            hint = "" if "+" in text else "; type words of its name, like rtx 3060 12"
+            self.problem.set_text(_sentence(str(error.args[0]) + hint))
+            self.problem.show()
+            return
+        self._document.set_machine(machine)
+        self.show_machine()
+
+    def _named(self, name: str) -> Machine:
+        """A machine of the list or of the catalogue. Raises LookupError with a sentence."""
+        here = self._document.this_computer
+        if name == THIS and here is not None:
+            return here
+        kept = next((m for m in self._listed if m.id == name), None)
+        return kept or catalogue.machine(name.lower())
 
     def _take_found(self, line: str) -> None:
         if line in self._found:
@@ -223,8 +262,28 @@ class MachinePicker(QWidget):
         elif index <= len(self._listed):
             self._document.set_machine(self._listed[index - 1])
         elif not self.box.stepping:
-            self.type_own()
+            asked = self.box.itemText(index)
+            if asked == _OWN:
+                self.type_own()
+            elif asked == _COMBINE:
+                self.combine()
+            else:
+                # The list writes its line into the box after this.
+                QTimer.singleShot(0, self, self._begin_search)
         self.show_machine()
+
+    def _begin_search(self) -> None:
+        """Empty the box for words; leaving it brings the machine back."""
+        self.box.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._edit.clear()
+        self._edit.setModified(True)
+
+    def combine(self) -> None:
+        """Open the dialog for cards and RAM, starting from those that are chosen."""
+        dialog = CombinationDialog(self._document.units, self._document.machine, self)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.made.connect(self._document.set_machine)
+        dialog.open()
 
     def type_own(self) -> None:
         """Open the dialog for a machine of one's own, starting from the one that is chosen."""
@@ -232,3 +291,8 @@ class MachinePicker(QWidget):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.made.connect(self._document.set_machine)
         dialog.open()
+
+
+def _sentence(text: str) -> str:
+    """A message with a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

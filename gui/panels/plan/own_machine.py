@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from PySide6.QtCore import Signal
@@ -16,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.machine import Backend, Machine, combine, custom
+from core.machine import Backend, Machine, catalogue, combine, custom
 from core.provenance import Number, format_value
 from core.units import UnitSystem, parse_bandwidth, parse_bytes
 from gui import theme
@@ -100,10 +101,10 @@ class OwnMachineDialog(QDialog):
         kind = self.kind.currentText()
         if kind == _RAM:
             return custom(memory, bandwidth, gpu=False)
-        machine = custom(
+        card = self._same_cards() if kind == _CARD else None
+        machine = card or custom(
             memory,
             bandwidth,
-            name=self._name(),
             backend=Backend(self.backend.currentText()),
             unified=kind == _UNIFIED,
         )
@@ -115,15 +116,20 @@ class OwnMachineDialog(QDialog):
             speed = self._read(self.ram_bandwidth, parse_bandwidth)
         return combine(machine, custom(ram, speed, gpu=False))
 
-    def _name(self) -> str:
-        """A card whose figures were left alone is still that card."""
-        first = self._start.devices[0]
+    def _same_cards(self) -> Machine | None:
+        """Cards whose figures were left alone are still those cards, with all that is known of
+        them, beside RAM that is not known; None where a figure was typed."""
+        start, first = self._start, self._start.devices[0]
         same = (
-            self.memory.text() == _words(first.memory, self._units)
+            bool(start.gpus)
+            and not first.unified
+            and self.memory.text() == _words(first.memory, self._units)
             and self.bandwidth.text() == _words(first.bandwidth, self._units)
-            and bool(self._start.gpus)
+            and self.backend.currentText() == first.backend.value
         )
-        return first.name if same else ""
+        if not same:
+            return None
+        return combine(replace(start, devices=(*start.gpus, catalogue.unknown_host())))
 
     def _read(self, edit: QLineEdit, parse: Callable[[str], V]) -> V:
         try:

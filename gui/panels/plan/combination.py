@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from PySide6.QtCore import QStringListModel, Signal
 from PySide6.QtWidgets import (
     QCompleter,
@@ -16,10 +18,12 @@ from PySide6.QtWidgets import (
 )
 
 from core.machine import Machine, catalogue, combine, custom
-from core.machine.rows import DISCRETE
+from core.machine.rows import DISCRETE, Row
+from core.provenance import format_value
 from core.units import UnitSystem, parse_bandwidth, parse_bytes
 from gui import theme
 from gui.widgets.mark_label import MarkLabel
+from gui.widgets.matches import keep_whole
 from gui.widgets.text import Style, Text
 
 _CARDS = 2  # kinds of cards
@@ -28,11 +32,14 @@ _MOST_FOUND = 40
 
 
 class CombinationDialog(QDialog):
-    """``made`` carries the new machine."""
+    """Starts from the cards of ``start`` where the catalogue has them. ``made`` carries the new
+    machine."""
 
     made = Signal(object)
 
-    def __init__(self, units: UnitSystem, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, units: UnitSystem, start: Machine | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setWindowTitle("Cards and RAM together")
         self._units = units
@@ -68,6 +75,23 @@ class CombinationDialog(QDialog):
         form.addRow(self.problem)
         form.addRow(self.buttons)
         self.setMinimumWidth(64 * self.fontMetrics().averageCharWidth())
+        if start is not None:
+            self._begin(start)
+
+    def _begin(self, start: Machine) -> None:
+        """Show what is known of this machine, as far as the fields have room for it."""
+        ids = Counter(gpu.catalogue_id for gpu in start.gpus if not gpu.unified)
+        if not ids or "" in ids or len(ids) > len(self.cards):
+            return
+        for card, (id, count) in zip(self.cards, ids.items(), strict=False):
+            card.show_card(id, count)
+        host = start.host
+        for edit, number in (
+            (self.ram, host.memory if host else None),
+            (self.ram_bandwidth, host.bandwidth if host else None),
+        ):
+            if number is not None and number.known:
+                edit.setText(format_value(number.value, number.unit, self._units))
 
     def _accept(self) -> None:
         try:
@@ -108,11 +132,21 @@ class _CardField(QWidget):
         self.completer = QCompleter(self._lines, self)
         self.completer.setCompletionMode(QCompleter.CompletionMode.UnfilteredPopupCompletion)
         self.name.setCompleter(self.completer)
+        keep_whole(self.completer)
         self.name.textEdited.connect(self._look)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.count)
         row.addWidget(self.name, 1)
+
+    def show_card(self, id: str, count: int) -> None:
+        """Show so many of this card of the catalogue."""
+        row = catalogue.find(id)
+        if row is not None:
+            line = _line(row)
+            self._found = {line: id}
+            self.name.setText(line)
+            self.count.setValue(count)
 
     def machines(self) -> list[Machine]:
         """The cards; none where nothing was typed. Raises LookupError with a sentence."""
@@ -129,6 +163,10 @@ class _CardField(QWidget):
     def _look(self, words: str) -> None:
         rows = catalogue.search(words) if words.strip() else ()
         cards = [row for row in rows if row.kind in DISCRETE][:_MOST_FOUND]
-        self._found = {f"{row.name}, {row.memory_gb} GB": row.id for row in reversed(cards)}
+        self._found = {_line(row): row.id for row in reversed(cards)}
         self._found = dict(reversed(self._found.items()))
         self._lines.setStringList(list(self._found))
+
+
+def _line(row: Row) -> str:
+    return f"{row.name}, {row.memory_gb} GB"
