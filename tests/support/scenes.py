@@ -154,8 +154,11 @@ def window_of(
             _open(window, scene)
             scene.then(window)
             plot = window.page.plan.speed.plot
-            if not plot.visibleRegion().isEmpty():  # it may lie below what is scrolled to
-                _wait(lambda: bool(plot.findChildren(QGraphicsView)), "the plot")
+            _wait(
+                # It may lie below what is scrolled to, once everything has its place.
+                lambda: plot.visibleRegion().isEmpty() or bool(plot.findChildren(QGraphicsView)),
+                "the plot",
+            )
             yield window
         finally:
             window.close()
