@@ -8,7 +8,7 @@ from statistics import median
 
 from core.measure import metrics
 from core.measure.metrics import DEPTH_SLACK
-from core.measure.run import Cell, Sample, SampleKind
+from core.measure.run import Cell, Run, Sample, SampleKind
 from core.problems import Problem, Severity
 from core.units import format_share, format_tokens
 
@@ -121,6 +121,24 @@ def _cache_as_meant(sample: Sample, depth: int) -> list[Problem]:
     return []
 
 
+def said(run: Run) -> tuple[Problem, ...]:
+    """What is to be said about a run and its cells, the worst first, each once. What does not
+    concern every depth says which."""
+    cells = [cell for cell in run.cells if cell.samples or cell.problems]
+    depths: dict[Problem, list[int]] = {}
+    for cell in cells:
+        for problem in dict.fromkeys(cell.problems):
+            depths.setdefault(problem, []).append(cell.depth)
+    found = dict.fromkeys(run.problems)
+    for problem, where in depths.items():
+        if len(where) < len(cells):
+            named = ", ".join(format_tokens(depth) for depth in dict.fromkeys(where))
+            problem = replace(problem, message=f"At depth {named}: {problem.message}")
+        found[problem] = None
+    worst = list(Severity)
+    return tuple(sorted(found, key=lambda p: worst.index(p.severity), reverse=True))
+
+
 def oddities(cell: Cell) -> tuple[Problem, ...]:
     """What is to be said about a finished cell's figures."""
     found: list[Problem] = []
@@ -176,7 +194,10 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
                 f"It became {format_share(abs(drifts))} {'faster' if drifts > 0 else 'slower'} "
                 "from the first requests to the last.",
                 Severity.WARNING,
-                "Let the computer cool down and measure again, with more runs.",
+                "Something else used the computer at first, or it was not warm yet: measure again, "
+                "with more runs."
+                if drifts > 0
+                else "Let the computer cool down and measure again, with more runs.",
             )
         )
     far = len(metrics.outliers(cell))
@@ -184,7 +205,8 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
         found.append(
             Problem(
                 "outliers",
-                f"{far} of {len(measured)} requests were far from the rest; they are counted.",
+                f"{far} of {len(measured)} requests {'was' if far == 1 else 'were'} far from the "
+                f"rest; {'it is' if far == 1 else 'they are'} counted.",
                 Severity.NOTE,
             )
         )

@@ -153,13 +153,24 @@ def differences(plan: Plan, log: str) -> tuple[Problem, ...]:
 
 
 def smaller_context(asked: int, got: int) -> Problem:
-    """The server reserved less than it was asked for, and went on."""
+    """A server that was started with the plan reserved less than it was asked for, and went on."""
     return Problem(
         "smaller-context",
-        f"asked {asked:,} → got {got:,} tokens of context.",
+        f"Asked {asked:,} → got {got:,} tokens of context.",
         Severity.WARNING,
         "The server lowered it to what fits, without an error. Depths beyond it are not measured; "
         f"the plan with {got:,} tokens says what it needs.",
+    )
+
+
+def another_context(planned: int, found: int) -> Problem:
+    """A server that somebody else started has less context than the plan."""
+    return Problem(
+        "smaller-context",
+        f"The plan has {planned:,} tokens of context, the server {found:,}.",
+        Severity.WARNING,
+        "It was started with fewer, or lowered them to what fits. Deeper is not measured; the plan "
+        f"with {found:,} tokens says what they need.",
     )
 
 

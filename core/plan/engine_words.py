@@ -50,7 +50,7 @@ def engine_words(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> tuple[str, 
         for each in device.growth:
             size = format_bytes(each.bytes.value or 0, system)
             words.append(
-                f"With use {rules.name} may keep up to {size} more in RAM: {each.name}"
+                f"In use, {rules.name} may keep up to {size} more in RAM: {each.name}"
                 f" ({_details(each, system)})."
             )
     return tuple(words)

@@ -117,7 +117,7 @@ def _growth(plan: DevicePlan, settings: Settings) -> Problem | None:
     names = " and ".join(each.name for each in plan.growth)
     return Problem(
         "growth",
-        f"With use {rules.name} keeps more in RAM: {names}, up to {format_bytes(bound)} where "
+        f"In use, {rules.name} keeps more in RAM: {names}, up to {format_bytes(bound)} where "
         f"{format_bytes(free)} is free.",
         Severity.NOTE if bound <= free else Severity.WARNING,
         _limits(plan, settings),

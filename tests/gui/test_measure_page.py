@@ -328,12 +328,14 @@ def test_m46_less_context_than_planned_is_amber_before_and_after(
     found[:] = [replace(READY, targets=(target,))]
     show(qtbot, page)
     words = [line.text.shown for line in page.servers.notes.lines]
-    assert any("asked 200,000 → got 152,576 tokens of context." in text for text in words)
+    assert any(
+        "The plan has 200,000 tokens of context, the server 152,576." in text for text in words
+    )
     scenario("done")
     measure(qtbot, page, "0")
     finished(qtbot, page)
     assert page.view.findings.lines[0].message.shown == (
-        "asked 200,000 → got 152,576 tokens of context."
+        "Asked 200,000 → got 152,576 tokens of context."
     )
 
 

@@ -80,7 +80,7 @@ def test_m46_what_the_server_really_reserved_is_read_from_its_log(
         server.start(command, port)
     plan = file_plan(tmp_path / "tiny.gguf", context=2048, slots=1)
     (problem,) = launch.differences(plan, server.log.text)
-    assert problem.message == "asked 2,048 → got 1,024 tokens of context."
+    assert problem.message == "Asked 2,048 → got 1,024 tokens of context."
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def smaller_context(f: Facts) -> Finding | None:
         return None
     return Finding(
         "smaller-context",
-        f"asked {asked:,} → got {got:,} tokens of context.",
+        f"Asked {asked:,} → got {got:,} tokens of context.",
         f"The server itself says {got:,} for one request.",
         "It lowered the context to fit, or was started with another one. Plan with "
         f"{got:,} tokens to see what that needs.",

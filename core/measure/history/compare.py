@@ -94,9 +94,14 @@ class Comparison:
         if any((row.change > 0) is not (change > 0) for row in seen):
             return "The second is faster at some depths and slower at others."
         return (
-            f"The second writes {100 * abs(change):.1f} % {word}, seen at {len(seen)} of "
-            f"{len(decode)} depths."
+            f"The second writes {100 * abs(change):.1f} % {word}, {_where(len(seen), len(decode))}."
         )
+
+
+def _where(seen: int, depths: int) -> str:
+    if depths == 1:
+        return "seen at the one depth that both have"
+    return f"seen at {seen} of {depths} depths"
 
 
 def compare(first: Stored, second: Stored) -> Comparison:

@@ -30,7 +30,7 @@ from gui.workers import engine
 from gui.workers.runner import Runner
 from gui.workers.server import OwnServer, Weighed
 
-_ABSENT = "llama-server was not found on the PATH and in the usual places."
+_ABSENT = "llama-server was not found on the PATH or in the usual places."
 _LOG_LINES = 5_000
 _LOG_HEIGHT = 9
 # Text that arrives faster than this is put on the screen together.

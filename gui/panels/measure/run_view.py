@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
+from core.measure.checks import said
 from core.measure.diagnosis import diagnose
 from core.measure.history import PlanSnapshot
 from core.measure.run import Run, RunStatus
-from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 from core.units import UnitSystem, format_tokens
 from gui.panels.measure import charts
@@ -120,7 +120,7 @@ class RunView(QWidget):
         findings = diagnose(run, plan) if run is not None and over else ()
         self.findings.show_findings(findings)
         self._what.setVisible(bool(findings))
-        self.problems.set_problems(_problems(run) if run is not None else ())
+        self.problems.set_problems(said(run) if run is not None else ())
 
     def _fit_table(self) -> None:
         """As high as its rows, so that what is said about them is in sight."""
@@ -238,14 +238,6 @@ class RunView(QWidget):
             self.gaps.set_words("The time between tokens appears here.")
             return
         self.gaps.set_chart(charts.gaps_chart(cells[at]))
-
-
-def _problems(run: Run) -> list[Problem]:
-    """What was wrong with the run and its cells; notes only where nothing worse is there."""
-    found = [*run.problems, *(p for cell in run.cells for p in cell.problems)]
-    return sorted(
-        dict.fromkeys(found), key=lambda p: list(Severity).index(p.severity), reverse=True
-    )
 
 
 def _together(*widgets: QWidget) -> QWidget:

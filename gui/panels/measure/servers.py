@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from core.gguf import display
 from core.measure.discovery import Found, State, match_file
 from core.measure.keys import Keys
-from core.measure.launch import smaller_context
+from core.measure.launch import another_context
 from core.measure.run import Target
 from core.model.model import Model
 from core.problems import Problem, Severity
@@ -214,7 +214,7 @@ class ServerSection(QWidget):
                 severity = Severity.WARNING if match.same is False else Severity.NOTE
                 problems.append(Problem("match", match.sentence, severity))
             if self._asked is not None and target.context and target.context < self._asked:
-                problems.append(smaller_context(self._asked, target.context))
+                problems.append(another_context(self._asked, target.context))
         self.notes.set_problems(problems)
 
 

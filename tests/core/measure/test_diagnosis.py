@@ -119,7 +119,7 @@ def test_m46_a_smaller_context_is_told_in_amber() -> None:
     """M46: asked for 200,000, the server's /props says 152,576."""
     run = replace(at_share(0.7), target=replace(runs.TARGET, context=152_576))
     finding = found(run, plan(settings={"requested_context": 200_000}))["smaller-context"]
-    assert finding.message == "asked 200,000 → got 152,576 tokens of context."
+    assert finding.message == "Asked 200,000 → got 152,576 tokens of context."
     assert finding.amber
     # One request of four that split the context has a quarter of it, and that is no matter.
     four = plan(settings={"requested_context": 200_000, "slots": 4})

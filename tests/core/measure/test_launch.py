@@ -62,7 +62,7 @@ def test_m46_a_server_that_lowers_the_context_is_told() -> None:
     made = plan(context=200_000, slots=1)
     log = CUDA.replace("131072", "152576").replace("offloaded 65/65", "offloaded 33/33")
     (problem,) = launch.differences(made, log)
-    assert problem.message == "asked 200,000 → got 152,576 tokens of context."
+    assert problem.message == "Asked 200,000 → got 152,576 tokens of context."
     assert problem.severity == "warning"
 
 

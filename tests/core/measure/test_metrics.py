@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.measure import metrics
-from core.measure.checks import checked, oddities
+from core.measure.checks import checked, oddities, said
 from core.measure.export import text
 from core.measure.run import (
     Cell,
@@ -25,6 +25,7 @@ from core.measure.run import (
     TokenSource,
 )
 from core.problems import Problem, Severity
+from tests.support import runs
 
 BASE = Sample(
     SampleKind.RUN,
@@ -293,3 +294,28 @@ def test_the_headline_is_the_servers_figure_only_where_each_request_has_one() ->
 def test_without_a_draft_every_token_is_a_step() -> None:
     assert metrics.step_rate(BASE) == pytest.approx(50)
     assert metrics.drafted(BASE) is None
+
+
+def test_what_concerns_one_depth_says_which_and_what_concerns_all_does_not() -> None:
+    drifting = Problem("not_steady", "It became 11 % slower.", Severity.WARNING)
+    counted = Problem("only_arrivals", "Arrivals were counted.", Severity.NOTE)
+    first, second = runs.cell(256, [50.0]), runs.cell(1792, [40.0])
+    run = runs.run(
+        cells=(
+            replace(first, problems=(counted, drifting)),
+            replace(second, problems=(counted,)),
+        ),
+    )
+    assert [p.message for p in said(run)] == [
+        "At depth 256: It became 11 % slower.",
+        "Arrivals were counted.",
+    ]
+
+
+def test_only_a_computer_that_slowed_down_is_told_to_cool() -> None:
+    def advice(step: int) -> str:
+        cell = cell_of(*(at_rate(50 + step * n) for n in range(6)))
+        return next(p.advice for p in oddities(cell) if p.code == "not_steady")
+
+    assert "cool down" in advice(-2)
+    assert "cool down" not in advice(2)
