@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable
 from threading import Lock
 from typing import Any, TypeAlias
@@ -10,6 +11,9 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from gui.workers.runner import Handle, Runner
 
+# Python hands the interpreter from thread to thread every 5 ms, and painting a table asks for it
+# hundreds of times: while a feed works, the window would stand still for a third of a second.
+_SWITCH_SECONDS = 0.0005
 # A list is drawn anew at most so often while it fills.
 _BATCH_MS = 120
 
@@ -30,7 +34,8 @@ class Feed(Runner):
         self._timer = QTimer(self)
         self._timer.setInterval(_BATCH_MS)
         self._timer.timeout.connect(self._hand_over)
-        self.ended.connect(self._timer.stop)
+        self._usual: float | None = None  # the interval without a feed
+        self.ended.connect(self._rest)
 
     def pull(self, spring: Spring) -> None:
         """Run through this now; what an earlier call had left is dropped."""
@@ -42,14 +47,22 @@ class Feed(Runner):
                     return
                 box.put(item)
 
+        if self._usual is None:
+            self._usual = sys.getswitchinterval()
+            sys.setswitchinterval(_SWITCH_SECONDS)
         self._timer.start()
         self.start(run)
 
     def cancel(self) -> None:
         """Nothing more is wanted."""
         self._box = _Box()
-        self._timer.stop()
         super().cancel()
+
+    def _rest(self) -> None:
+        self._timer.stop()
+        if self._usual is not None:
+            sys.setswitchinterval(self._usual)
+            self._usual = None
 
     def _deliver(self, generation: int, answer: object, error: Exception | None) -> None:
         self._hand_over()
