@@ -7,13 +7,12 @@ from dataclasses import replace
 from statistics import median
 
 from core.measure import metrics
-from core.measure.metrics import DEPTH_SLACK
+from core.measure.metrics import DEPTH_SLACK, KEPT_SLACK
 from core.measure.run import Cell, Run, Sample, SampleKind
 from core.problems import Problem, Severity
 from core.units import format_share, format_tokens
 
 LEAST_SHARE = 0.9  # of the tokens asked for; a shorter answer ended by itself
-KEPT_SLACK = 16  # tokens of a prompt that a server may read anew although it keeps the rest
 COLD_SLACK = 16  # tokens that a fresh prompt may share with another one: what begins every text
 RELOAD_SECONDS = 0.2
 COLLECTED_SHARE = 0.2  # of arrivals
@@ -143,8 +142,7 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
     """What is to be said about a finished cell's figures."""
     found: list[Problem] = []
     measured = cell.measured
-    again = sum(any(p.code == "read_again" for p in s.problems) for s in measured)
-    if again > len(measured) // 2:
+    if metrics.reads_again(cell):
         found.append(
             Problem(
                 "read_again",
@@ -152,6 +150,16 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
                 "change the speed of writing.",
                 Severity.NOTE,
                 "Models with windows or states cannot always go back; --swa-full may help.",
+            )
+        )
+    busy = sum(any(p.code == "busy" for p in s.problems) for s in measured)
+    if busy:
+        found.append(
+            Problem(
+                "busy",
+                f"The server worked for somebody else during {busy} of {len(measured)} requests.",
+                Severity.WARNING,
+                "Close other programs that use it and measure again.",
             )
         )
     differs = metrics.disagreement(cell)

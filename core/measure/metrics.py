@@ -18,10 +18,12 @@ from core.measure.run import Cell, Sample, SampleKind
 
 BURST_NS = 1_000_000  # arrivals closer than this came of one step of the engine
 LEAST_PREFILL = 256  # tokens without which a time to the first token says nothing about prefill
+LEAST_READING = 0.02  # seconds of reading a prompt, below which other delays are as long
 LEAST_RUNS_FOR_TAIL = 20  # below it the 95th percentile is just the maximum
 LEAST_GAPS_FOR_TAIL = 100
 HAND_OVER_SECONDS = 1e-4
 DELIVERY = 0.03  # by more than this the client and the server may not differ
+KEPT_SLACK = 16  # tokens of a prompt that a server may read anew although it keeps the rest
 DEPTH_SLACK = 2  # tokens by which a prompt of words may miss its depth
 _CONFIDENCE = 0.95
 
@@ -285,6 +287,26 @@ def prefill(cell: Cell) -> Summary | None:
         return cold
     fills = [s for s in cell.samples if s.kind is SampleKind.FILL and s.sound]
     return summary(map(prefill_rate, fills))
+
+
+def reads_again(cell: Cell) -> bool | None:
+    """Whether most requests read their prompt again although it had been read before.
+
+    By what the server says that it had kept; one that does not say is judged by the time to the
+    first text, which is then at least half of that of a prompt that is new. None where neither
+    tells.
+    """
+    kept = [s.cached_tokens for s in cell.measured if s.cached_tokens is not None]
+    if kept:
+        return sum(tokens < cell.depth - KEPT_SLACK for tokens in kept) > len(kept) / 2
+    new, known = time_to_first(cell), summary(map(ttft, cell.measured))
+    token = time_per_token(cell)
+    if new is None or known is None or token is None or cell.depth < LEAST_PREFILL:
+        return None
+    reading = new.median - token.median
+    if reading < LEAST_READING:
+        return None
+    return known.median - token.median > reading / 2
 
 
 def exact_depth(cell: Cell) -> int | None:

@@ -284,12 +284,13 @@ class Sweep:
             clock=self._clock,
             asleep=self._asleep,
         )
+        shared = kind is SampleKind.RUN and self._waiting.shared()
         found = []
         for user, (each, prompt) in enumerate(zip(exchanges, prompts, strict=True)):
             sample = each.recorder.sample(kind, each.started_ns - self._zero, user, round)
             sample = replace(sample, round_trip_ns=each.round_trip_ns)
             sample = checked(sample, prompt.tokens, tokens, bool(prompt.ids))
-            if busy and kind is SampleKind.RUN:
+            if kind is SampleKind.RUN and (busy or shared) and sample.sound:
                 sample = replace(sample, problems=(*sample.problems, _BUSY))
             found.append(sample)
             self._note_model(each.recorder.model)
@@ -364,7 +365,7 @@ _MORE_CONTEXT = {
 }
 _BUSY = Problem(
     "busy",
-    "The server was still busy for somebody else.",
+    "The server worked for somebody else at the same time.",
     Severity.WARNING,
     "Close other programs that use it and measure again.",
 )

@@ -70,6 +70,17 @@ class Waiting:
                 return bool(busy)
             waited += self._pause(_SHORT_LOOK_SECONDS if waited < 1 else _LOOK_SECONDS)
 
+    def shared(self) -> bool:
+        """Whether the server still works although what was asked of it has ended: then it did so
+        for somebody else as well. A slot may take a moment to be let go of."""
+        try:
+            if not self._client.busy():
+                return False
+            self._pause(_SHORT_LOOK_SECONDS)
+            return bool(self._client.busy())
+        except NoAnswerError:
+            return False
+
     def _pause(self, seconds: float) -> float:
         self._tell()
         self._control.wait(seconds)

@@ -260,22 +260,15 @@ def flattered_prefill(f: Facts) -> Finding | None:
 def read_again(f: Facts) -> Finding | None:
     """Every answer first reads the whole prompt again: windows or a recurrent state without a
     checkpoint."""
-    again = [
-        cell.depth
-        for cell in f.run.cells
-        if cell.depth > 64
-        and cell.measured
-        and all(
-            s.cached_tokens is not None and s.cached_tokens < cell.depth - 16 for s in cell.measured
-        )
-    ]
+    again = [cell.depth for cell in f.run.cells if cell.depth > 64 and metrics.reads_again(cell)]
     if not again:
         return None
     depths = ", ".join(f"{depth:,}" for depth in again)
     return Finding(
         "read-again",
         "The server reads the whole prompt again for every answer.",
-        f"No or few tokens were kept, at depth {depths}.",
+        f"Few tokens were kept, or the first token took as long as with a new prompt, at depth "
+        f"{depths}.",
         "Models with windows or a recurrent state need a checkpoint to go on from: "
         "--ctx-checkpoints, or --swa-full. A conversation waits for it at every turn.",
         amber=True,

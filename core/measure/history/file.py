@@ -16,6 +16,7 @@ from core.problems import Problem, Severity
 # Another window that writes is done within milliseconds; on a disk that is busy it takes longer.
 _WAIT_SECONDS = 10.0
 _AGAIN_SECONDS = 0.02
+_PATIENCE = {sqlite3.SQLITE_BUSY: _WAIT_SECONDS, sqlite3.SQLITE_IOERR: 0.5}
 # A file up to this size is checked from end to end when it is opened: some 50 ms.
 _CHECKED_BYTES = 64_000_000
 
@@ -72,13 +73,15 @@ def _begun_anew(path: Path, error: sqlite3.Error) -> tuple[sqlite3.Connection, P
 
 def _when_free(path: Path) -> sqlite3.Connection:
     """`_connect`, once nobody else opens it. SQLite does not wait where two make the same new file
-    one with a write-ahead log: the second is turned away at once."""
-    end = monotonic() + _WAIT_SECONDS
+    one with a write-ahead log: the second is turned away at once. Where the first closes it, and
+    takes the log away, at the moment in which the second looks for it, that is an I/O error."""
+    begun = monotonic()
     while True:
         try:
             return _connect(path)
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() >= end:
+            patience = _PATIENCE.get(error.sqlite_errorcode & 0xFF, 0.0)
+            if monotonic() - begun >= patience:
                 raise
         sleep(_AGAIN_SECONDS)
 

@@ -85,10 +85,12 @@ def prepare(connection: sqlite3.Connection) -> None:
 
 
 def _version(connection: sqlite3.Connection) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    # In one statement: another window may be at work on a new file between two.
+    version, application, tables = connection.execute(
+        "SELECT user_version, application_id, (SELECT count(*) FROM sqlite_master)"
+        " FROM pragma_user_version, pragma_application_id"
+    ).fetchone()
     if version == 0 and application == 0:
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if tables:
             raise sqlite3.DatabaseError("a database of another program")
         return 0

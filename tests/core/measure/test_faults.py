@@ -327,6 +327,23 @@ def test_another_client_is_waited_for_and_told_where_it_does_not_end() -> None:
     assert run.cells[0].finished
 
 
+def test_another_client_that_came_while_a_request_ran_is_seen_at_its_end() -> None:
+    """The server was idle before the first measured request, and works on when it has ended."""
+    played = Played(busy=[False] * 4 + [True, True])
+    with playing(ServerKind.LLAMA_SERVER, played) as (_, target):
+        run, _ = swept(target, replace(PLAN, depths=(64,)))
+    (cell,) = run.cells
+    marked = [any(p.code == "busy" for p in s.problems) for s in cell.measured]
+    assert marked == [True] + [False] * 5
+    (said,) = [p for p in cell.problems if p.code == "busy"]
+    assert "during 1 of 6 requests" in said.message
+    # A slot that takes a moment to be let go of is no other client.
+    played = Played(busy=[False] * 4 + [True, False])
+    with playing(ServerKind.LLAMA_SERVER, played) as (_, target):
+        run, _ = swept(target, replace(PLAN, depths=(64,)))
+    assert problem_codes(run.cells[0]) == []
+
+
 def test_a_slot_that_another_client_used_in_between_is_seen_by_its_cache() -> None:
     played = Played(faults={SECOND_RUN: lambda asked: whole(asked, cached=1)})
     with playing(ServerKind.LLAMA_SERVER, played) as (_, target):

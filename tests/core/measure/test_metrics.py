@@ -319,3 +319,33 @@ def test_only_a_computer_that_slowed_down_is_told_to_cool() -> None:
 
     assert "cool down" in advice(-2)
     assert "cool down" not in advice(2)
+
+
+def silent(ttft: float) -> Cell:
+    """A server that says nothing of its cache, as LM Studio: a new prompt of 2,000 tokens takes
+    1.05 s until its first text, each token after it 50 ms."""
+    blank: dict[str, Any] = {"depth": 2000, "timings": False, "cached_tokens": None}
+    cold = runs.sample(20.0, kind=SampleKind.COLD, ttft=1.05, **blank)
+    again = [runs.sample(20.0, ttft=ttft, round=n, **blank) for n in range(6)]
+    return Cell(2000, samples=(cold, *again), finished=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"), [(1.02, True), (0.6, True), (0.5, False), (0.06, False)]
+)
+def test_whether_a_prompt_was_kept_is_seen_by_the_time_to_the_first_token(
+    first: float, expected: bool
+) -> None:
+    """Of 1.05 s one token takes 0.05 s and reading 1 s: half of it is the limit."""
+    cell = silent(first)
+    assert metrics.reads_again(cell) is expected
+    assert ("read_again" in [p.code for p in oddities(cell)]) is expected
+
+
+def test_where_nothing_tells_whether_a_prompt_was_kept_nothing_is_said() -> None:
+    cell = silent(1.0)
+    assert metrics.reads_again(replace(cell, depth=100)) is None
+    assert metrics.reads_again(replace(cell, samples=cell.samples[1:])) is None
+    # What the server says goes before what its times look like.
+    told = tuple(replace(s, cached_tokens=1999) for s in cell.measured)
+    assert metrics.reads_again(replace(cell, samples=told)) is False
