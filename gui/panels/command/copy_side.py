@@ -9,7 +9,6 @@ from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QPushButton,
     QVBoxLayout,
@@ -24,6 +23,7 @@ from core.plan.plan import Plan
 from gui import theme
 from gui.document import Document
 from gui.widgets.text import Style, Text
+from gui.widgets.together import labelled
 from gui.widgets.wrap import Wrap
 
 _COPIED = "On the clipboard."
@@ -59,9 +59,9 @@ class CopySide(QWidget):
         top = Wrap()
         top.set_cells(
             [
-                _pair("&Engine", self.engine),
-                _pair("&Shell", self.shell),
-                _pair("O&ptions", self.options),
+                labelled("&Engine", self.engine),
+                labelled("&Shell", self.shell),
+                labelled("O&ptions", self.options),
             ]
         )
         about = QHBoxLayout()
@@ -143,15 +143,3 @@ def _combo(name: str, words: list[str]) -> QComboBox:
     combo.addItems(words)
     combo.setAccessibleName(name)
     return combo
-
-
-def _pair(text: str, control: QWidget) -> QWidget:
-    """A label beside its control, kept together where lines wrap."""
-    pair = QWidget()
-    label = QLabel(text)
-    label.setBuddy(control)
-    row = QHBoxLayout(pair)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(label)
-    row.addWidget(control)
-    return pair

@@ -10,8 +10,6 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
     QFrame,
-    QHBoxLayout,
-    QLabel,
     QLineEdit,
     QMenu,
     QPushButton,
@@ -43,6 +41,7 @@ from gui.widgets.plot_frame import FramedPlot
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.slider_field import NUMBERS
 from gui.widgets.text import Style, Text
+from gui.widgets.together import label_for, labelled, together
 from gui.widgets.wrap import Wrap
 
 _MOST_TOKENS = 10_000_000
@@ -244,9 +243,9 @@ class MachinesView(QScrollArea):
         top.set_cells(
             [
                 self.add,
-                _labelled("First token of a &prompt of", self.prompt),
-                _labelled("&Draw", self.measure),
-                _together(self.copy_button, self.picture_button),
+                labelled("First token of a &prompt of", self.prompt),
+                labelled("&Draw", self.measure),
+                together(self.copy_button, self.picture_button),
             ]
         )
         below = Wrap()
@@ -256,9 +255,11 @@ class MachinesView(QScrollArea):
                 self.used,
                 self.use_button,
                 self.remove_button,
-                _together(_label("Pri&ce", self.price), self.price, self.currency),
+                together(label_for("Pri&ce", self.price), self.price, self.currency),
             ]
         )
+        self.prompt.setAccessibleName("First token of a prompt of")
+        self.measure.setAccessibleName("Draw")
         self.price.setAccessibleName("Price of this machine")
         self.currency.setAccessibleName("Currency of all prices")
         curves = QWidget()
@@ -327,23 +328,3 @@ class MachinesView(QScrollArea):
             (self.catalogue.plot, "Memory against speed…", "catalogue"),
         ):
             menu.addAction(words, partial(self._save_picture, plot, name))
-
-
-def _label(text: str, buddy: QWidget) -> QLabel:
-    label = QLabel(text)
-    label.setBuddy(buddy)
-    return label
-
-
-def _labelled(text: str, control: QWidget) -> QWidget:
-    control.setAccessibleName(text.replace("&", ""))
-    return _together(_label(text, control), control)
-
-
-def _together(*widgets: QWidget) -> QWidget:
-    group = QWidget()
-    row = QHBoxLayout(group)
-    row.setContentsMargins(0, 0, 0, 0)
-    for widget in widgets:
-        row.addWidget(widget)
-    return group

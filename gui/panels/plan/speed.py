@@ -19,6 +19,7 @@ from gui.widgets.elided_text import plain_tip
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
+from gui.widgets.together import together
 from gui.widgets.token_bar import Segment, TokenBar
 from gui.widgets.wrap import Wrap
 
@@ -61,7 +62,7 @@ class SpeedSection(QWidget):
         self.bytes = FactLabel("Bytes read for one token")
         self.low = FactLabel("Decode speed to expect, at least", style=Style.HEADLINE)
         self.high = FactLabel("Decode speed to expect, at most", style=Style.HEADLINE)
-        self._expect = _together(
+        self._expect = _words(
             Style.HEADLINE,
             Text("expect", Style.HEADLINE),
             self.low,
@@ -72,7 +73,7 @@ class SpeedSection(QWidget):
         self.basis = LiveText(Style.MUTED)
         self.ttft = FactLabel("Seconds until the first token of a prompt of this depth")
         self.prefill = FactLabel("Tokens of such a prompt read in a second")
-        self._prompt = _together(
+        self._prompt = _words(
             Style.BODY,
             Text("first token after", Style.MUTED),
             self.ttft,
@@ -81,7 +82,7 @@ class SpeedSection(QWidget):
         )
         self.arithmetic = FactLabel("Time of one token's arithmetic")
         self.memory_side = FactLabel("Time of one token's bytes")
-        self._sides = _together(
+        self._sides = _words(
             Style.BODY,
             Text("in", Style.MUTED),
             self.memory_side,
@@ -89,7 +90,7 @@ class SpeedSection(QWidget):
             self.arithmetic,
         )
         self.shared = FactLabel("Ceiling if the cards shared every layer")
-        self._shared = _together(
+        self._shared = _words(
             Style.BODY,
             self.shared,
             Text("if the cards shared every layer", Style.MUTED),
@@ -98,14 +99,14 @@ class SpeedSection(QWidget):
         self.remedy = QPushButton()
         self.remedy.clicked.connect(self._ask)
         self.plot = CeilingPlot(remedy=self.remedy)
-        self._cost = _together(
+        self._cost = _words(
             Style.BODY, Text("reads", Style.MUTED), self.bytes, Text("a token", Style.MUTED)
         )
         top = Wrap(last_right=True)
         top.set_cells(
             [
                 Text("SPEED", Style.HEADING),
-                _together(Style.HEADLINE, word, self.at_start, self._arrow, self.at_depth),
+                _words(Style.HEADLINE, word, self.at_start, self._arrow, self.at_depth),
                 self._expect,
                 self.no_data,
                 self.where,
@@ -229,15 +230,9 @@ def _remedy(plan: Plan, *, measurable: bool) -> str:
     return _TYPE
 
 
-def _together(style: Style, *widgets: QWidget) -> QWidget:
-    """Widgets that stay on one line, a space apart."""
-    group = QWidget()
-    row = QHBoxLayout(group)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(style.metrics().horizontalAdvance(" "))
-    for widget in widgets:
-        row.addWidget(widget)
-    return group
+def _words(style: Style, *widgets: QWidget) -> QWidget:
+    """Words and figures as one text."""
+    return together(*widgets, spacing=style.metrics().horizontalAdvance(" "))
 
 
 def _bare(rate: str) -> str:

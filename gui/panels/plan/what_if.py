@@ -9,9 +9,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
-    QSizePolicy,
     QSpinBox,
     QWidget,
 )
@@ -31,6 +29,7 @@ from gui.widgets.note_lines import NoteLines
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.slider_field import SliderField, WordField
 from gui.widgets.stop_slider import doubling_stops
+from gui.widgets.together import labelled
 from gui.widgets.wrap import Wrap
 
 _FIRST_CONTEXT = 512
@@ -240,16 +239,16 @@ class WhatIfSection(QWidget):
         wrap = self._cache_row = Wrap()
         wrap.set_cells(
             [
-                _pair("&K", self.cache_k),
-                _pair("V", self.cache_v),
-                _pair("&Slots", self.slots),
-                _pair("Fl&ash attention", self.flash),
+                labelled("&K", self.cache_k),
+                labelled("V", self.cache_v),
+                labelled("&Slots", self.slots),
+                labelled("Fl&ash attention", self.flash),
             ]
         )
         engine = QLabel("En&gine")
         engine.setBuddy(self.engine)
         self._engine_row = Wrap()
-        self._engine_row.set_cells([self.engine, _pair("Keep free", self.margin)])
+        self._engine_row.set_cells([self.engine, labelled("Keep free", self.margin)])
         rows: list[tuple[QWidget, QWidget, NoteLines | None]] = [
             (self.context.label, self.context, self.notes["context"]),
             (QLabel("KV cache"), wrap, self.notes["cache"]),
@@ -281,16 +280,3 @@ def _combo(name: str, words: Sequence[str]) -> QComboBox:
     combo.addItems(list(words))
     combo.setAccessibleName(name)
     return combo
-
-
-def _pair(text: str, control: QWidget) -> QWidget:
-    """A label beside its control, kept together where lines wrap."""
-    pair = QWidget()
-    pair.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-    label = QLabel(text)
-    label.setBuddy(control)
-    row = QHBoxLayout(pair)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(label)
-    row.addWidget(control)
-    return pair

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from core.plan.session import Session
 from core.provenance import Number
 from core.units import UnitSystem
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.text import Style, Text
+from gui.widgets.together import together
 from gui.widgets.wrap import Wrap
 
 _NAMES = (
@@ -28,7 +29,9 @@ class SessionFacts(Wrap):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self.facts = {name: FactLabel(name, style=Style.STRONG) for name in _NAMES}
-        self.set_cells([_pair(name, fact) for name, fact in self.facts.items()])
+        self.set_cells(
+            [together(Text(name, Style.MUTED), fact) for name, fact in self.facts.items()]
+        )
 
     def show_session(self, session: Session, units: UnitSystem) -> None:
         """Show the sums of this session."""
@@ -43,13 +46,3 @@ class SessionFacts(Wrap):
         )
         for fact, number in zip(self.facts.values(), numbers, strict=True):
             fact.set_number(number, units)
-
-
-def _pair(name: str, fact: FactLabel) -> QWidget:
-    pair = QWidget()
-    pair.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-    row = QHBoxLayout(pair)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(Text(name, Style.MUTED))
-    row.addWidget(fact)
-    return pair
