@@ -24,7 +24,7 @@ from core.gguf.source import Cancelled, CancelledCheck
 from core.gguf.text import display
 from core.remote.errors import LinkError, of_failure, of_status
 from core.remote.links import HUB, hub_of
-from core.remote.network import Network
+from core.remote.network import Network, Proxy, proxy_for
 from core.units import format_bytes
 
 USER_AGENT = "Weighbridge (reads the headers of GGUF files)"
@@ -63,6 +63,7 @@ class Client:
         network: Network | None = None,
     ) -> None:
         self.limits = limits or Limits()
+        self._environ = environ
         self._hub = hub_of(environ)
         # The names under which huggingface_hub takes a token from the environment.
         token = environ.get("HF_TOKEN") or environ.get("HUGGING_FACE_HUB_TOKEN") or ""
@@ -193,6 +194,14 @@ class Client:
             )
         return allowed
 
+    def _proxy(self, hop: _Hop) -> Proxy | None:
+        """The proxy looks names up and has rules of its own; numbers are held to ours first."""
+        scheme, host, _ = _origin(hop.url)
+        proxy = proxy_for(self._environ, scheme, host)
+        if proxy is not None and _is_number(host):
+            self._addresses(host, 0, hop.foreign)
+        return proxy
+
     # One request.
 
     def _ask(self, hop: _Hop, part: tuple[int, int] | None) -> Answer:
@@ -222,6 +231,10 @@ class Client:
         parts = urlsplit(hop.url)
         target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         headers = {"User-Agent": USER_AGENT, "Accept": "*/*", "Accept-Encoding": "identity"}
+        proxy = self._proxy(hop)
+        if proxy is not None and parts.scheme == "http":
+            target = parts._replace(fragment="").geturl()
+            headers |= proxy.headers
         if part is not None:
             headers["Range"] = f"bytes={part[0]}-{part[1]}"
         if self._may_have_token(hop):
@@ -250,8 +263,12 @@ class Client:
         self._drop()
         made = (HTTPSConnection if scheme == "https" else HTTPConnection)(host, port)
         made.auto_open = 0  # only to an address that was looked at
-        addresses = self._addresses(host, port, hop.foreign)
-        made.sock = self._network.connect(scheme, host, port, addresses, seconds)
+        proxy = self._proxy(hop)
+        if proxy is None:
+            addresses = self._addresses(host, port, hop.foreign)
+            made.sock = self._network.connect(scheme, host, port, addresses, seconds)
+        else:
+            made.sock = self._network.tunnel(proxy, scheme, host, port, seconds)
         self._connection, self._connected = made, name
         self._watch.follow(made.sock)
         return made
@@ -385,6 +402,14 @@ def _origin(url: str) -> tuple[str, str, int]:
     parts = urlsplit(url)
     scheme = parts.scheme.lower()
     return scheme, (parts.hostname or "").lower(), parts.port or _PORTS.get(scheme, 0)
+
+
+def _is_number(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_loopback(host: str) -> bool:

@@ -5,12 +5,62 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from http.client import HTTPConnection
+from urllib.parse import unquote, urlsplit
 
 from core.remote.errors import LinkError
 
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _OF_IPV4 = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """Through whom a network lets its computers out, with what it wants to be told."""
+
+    host: str
+    port: int
+    headers: dict[str, str]
+
+
+def proxy_for(environ: Mapping[str, str], scheme: str, host: str) -> Proxy | None:
+    """The proxy that the environment names for a server (https_proxy, http_proxy, all_proxy, and
+    no_proxy for exceptions, in small letters or capitals); None for the direct way.
+
+    HTTP_PROXY in capitals does not count, as with curl: a web server sets it from a request.
+    """
+
+    def named(name: str) -> str:
+        return environ.get(name) or (environ.get(name.upper(), "") if name != "http_proxy" else "")
+
+    value = named(f"{scheme}_proxy") or named("all_proxy")
+    if not value or _is_excepted(named("no_proxy"), host):
+        return None
+    try:
+        parts = urlsplit(value if "://" in value else f"http://{value}")
+        port = parts.port or 80
+    except ValueError:
+        return None
+    if parts.scheme != "http" or not parts.hostname:
+        return None
+    headers = {}
+    if parts.username is not None:
+        login = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
+        headers["Proxy-Authorization"] = f"Basic {b64encode(login.encode()).decode()}"
+    return Proxy(parts.hostname, port, headers)
+
+
+def _is_excepted(excepted: str, host: str) -> bool:
+    if host == "localhost" or host.startswith("127.") or host == "::1":
+        return True
+    names = [name.strip().lower().lstrip("*").lstrip(".") for name in excepted.split(",")]
+    return excepted.strip() == "*" or any(
+        name and (host == name or host.endswith(f".{name}")) for name in names
+    )
 
 
 class Network:
@@ -35,6 +85,23 @@ class Network:
     @cached_property
     def _context(self) -> ssl.SSLContext:
         return ssl.create_default_context()
+
+    def tunnel(
+        self, proxy: Proxy, scheme: str, host: str, port: int, seconds: float
+    ) -> socket.socket:
+        """A connection by way of a proxy: to it, and for https through it. Raises OSError."""
+        way = HTTPConnection(proxy.host, proxy.port, timeout=seconds)
+        if scheme == "https":
+            way.set_tunnel(host, port, proxy.headers)
+        way.connect()
+        connection: socket.socket = way.sock
+        try:
+            if scheme == "https":
+                return self._context.wrap_socket(connection, server_hostname=host)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def connect(
         self, scheme: str, host: str, port: int, addresses: list[str], seconds: float

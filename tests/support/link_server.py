@@ -51,6 +51,14 @@ class Request(BaseHTTPRequestHandler):
         else:
             self.reply(404, b"nothing here")
 
+    def do_CONNECT(self) -> None:
+        """As a proxy that lets everything through, and then has nothing to say."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.server.owner.seen.append(Seen(self.path, headers))  # type: ignore[attr-defined]
+        self.send_response(200)
+        self.end_headers()
+        self.close_connection = True
+
     def reply(
         self, status: int, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> None:

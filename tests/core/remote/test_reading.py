@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -19,7 +20,7 @@ from core.gguf.tensor_data import read_elements
 from core.problems import Problem
 from core.remote import RepositoryLink
 from core.remote.client import USER_AGENT, Limits
-from core.remote.network import Network
+from core.remote.network import Network, proxy_for
 from core.remote.opening import list_link, open_link
 from core.remote.repository import Repository
 from tests.support.gguf_files import STRING, Plain, TensorSpec, array, header_bytes, u32
@@ -402,7 +403,18 @@ def test_a_host_that_is_not_there_is_told() -> None:
     with LinkServer() as gone:
         url = f"{gone.url}/x.gguf"
     assert problem_of(url).code == "refused"
-    assert problem_of("http://no-such-host.invalid/x.gguf").code == "no-such-host"
+
+
+class Lost(Network):
+    """A computer without a network."""
+
+    def addresses(self, host: str, port: int) -> list[str]:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+
+def test_a_name_that_leads_nowhere_is_told() -> None:
+    problem = problem_of("http://models.example/x.gguf", network=Lost())
+    assert problem.code == "no-such-host" and "models.example" in problem.message
 
 
 def test_what_is_no_http_is_told(server: LinkServer) -> None:
@@ -661,3 +673,60 @@ def test_a_bad_link_is_a_problem_like_any_other() -> None:
     (problem,) = opened("https://me:secret@example.org/x.gguf").problems
     assert problem.code == "bad-link"
     assert "secret" not in f"{problem}"
+
+
+# Proxies.
+
+
+def test_a_proxy_of_the_environment_is_asked_for_what_lies_outside(server: LinkServer) -> None:
+    url = "http://models.example/x.gguf"
+    server.files[url] = SMALL
+    proxy = server.url.replace("//", "//me:word@")
+    for name in ("http_proxy", "all_proxy", "ALL_PROXY"):
+        assert opened(url, environ={name: proxy}).problems == ()
+    assert {seen.path for seen in server.seen} == {url}
+    assert {seen.headers["proxy-authorization"] for seen in server.seen} == {"Basic bWU6d29yZA=="}
+    assert {seen.headers["host"] for seen in server.seen} == {"models.example"}
+
+
+def test_what_is_near_is_asked_without_the_proxy(server: LinkServer) -> None:
+    server.files["/x.gguf"] = SMALL
+    gone = {"http_proxy": "http://127.0.0.1:1"}
+    assert opened(f"{server.url}/x.gguf", environ=gone).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("environ", "host", "used"),
+    [
+        ({"https_proxy": "http://p:8"}, "a.example", True),
+        ({"HTTPS_PROXY": "p:8"}, "a.example", True),
+        ({"http_proxy": "http://p:8"}, "a.example", False),
+        ({"https_proxy": "socks5://p:8"}, "a.example", False),
+        ({"https_proxy": "http://p:99999999"}, "a.example", False),
+        ({"https_proxy": "http://p:8", "no_proxy": "b.example, .example"}, "a.example", False),
+        ({"https_proxy": "http://p:8", "NO_PROXY": "*"}, "a.example", False),
+        ({"https_proxy": "http://p:8", "no_proxy": "ample"}, "a.example", True),
+        ({"https_proxy": "http://p:8"}, "localhost", False),
+    ],
+)
+def test_which_proxy_counts(environ: dict[str, str], host: str, used: bool) -> None:
+    found = proxy_for(environ, "https", host)
+    assert (found is not None) is used
+    assert found is None or (found.host, found.port) == ("p", 8)
+
+
+def test_a_proxy_is_asked_for_a_tunnel_and_sees_nothing_of_an_encrypted_request(
+    server: LinkServer,
+) -> None:
+    environ = {"https_proxy": server.url, "HF_TOKEN": TOKEN}
+    problem = problem_of("https://huggingface.co/a/b/resolve/main/x.gguf", environ=environ)
+    assert problem.code in ("tls", "network", "not-http")
+    (seen,) = server.seen
+    assert seen.path == "huggingface.co:443" and "authorization" not in seen.headers
+
+
+def test_a_proxy_leads_into_no_private_network_either(server: LinkServer) -> None:
+    url = "http://models.example/x.gguf"
+    server.answers[url] = lambda request: request.redirect("http://10.0.0.1/secret")
+    environ = {"http_proxy": server.url}
+    assert problem_of(url, environ=environ).code == "redirect-private"
