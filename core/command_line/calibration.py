@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.plan.speed.check import Fit, fit_of, fits_by_backend
-from core.plan.speed.published import PublishedRun, read_runs
+from core.plan.speed.published import LeftOut, PublishedRun, read_runs
 
 _LARGEST = 64 * 2**20  # bytes; a table of runs is smaller
 
@@ -17,8 +17,8 @@ class RowsError(Exception):
     """The file is no table of runs; the sentence says why."""
 
 
-def rows_of(path: str) -> tuple[list[PublishedRun], list[str]]:
-    """The runs of a file, and a sentence about every line that was left out.
+def rows_of(path: str) -> tuple[list[PublishedRun], list[LeftOut]]:
+    """The runs of a file, and what was left out.
 
     Raises RowsError with a sentence where the file cannot be read or lacks a column.
     """

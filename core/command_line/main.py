@@ -274,12 +274,16 @@ def _calibration(argv: list[str]) -> int:
     except RowsError as error:
         complain(f"{parser.prog}: {error}")
         return 1
-    for sentence in left_out:
-        complain(f"{parser.prog}: {options.rows}, {sentence}; the row is left out")
-    say(json.dumps(values_of(runs)) if options.json else line_of(fit_of(runs)))
-    if not left_out and fit_of(runs).n == 0:
+    for each in left_out:
+        complain(f"{parser.prog}: {options.rows}, {each.sentence}; the row is left out")
+    blind = sum(run.hardware is None and not run.flag for run in runs)
+    if blind:
+        complain(f"{parser.prog}: {options.rows}: of {blind} rows no bandwidth is known")
+    fit = fit_of(runs)
+    say(json.dumps(values_of(runs)) if options.json else line_of(fit))
+    if not left_out and fit.n == 0:
         complain(f"{parser.prog}: {options.rows}: no row can be compared")
-    return 1 if left_out or fit_of(runs).n == 0 else 0
+    return 1 if fit.n == 0 or any(each.damaged for each in left_out) else 0
 
 
 _COMMANDS: dict[str, Callable[[list[str]], int]] = {

@@ -6,16 +6,18 @@ import csv
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from typing import NamedTuple
 
 from core.machine.machine import Backend
 from core.machine.matching import match
 from core.machine.rows import Row, all_rows
 from core.plan.speed.features import IPEX, LLAMA_CPP, LLAMAFILE, Hardware, format_class
 
+# Without a column for the bandwidth it is the catalogue's.
 NEEDED = (
     *("backend", "layers", "moe", "weights_gb_per_token", "cache_gb_per_token"),
-    *("decode_tok_s", "bandwidth_gb_s"),
+    "decode_tok_s",
 )
 # llama.cpp before it spent more on each layer, and read caches without flash attention.
 _OLD = "2025"
@@ -112,8 +114,20 @@ def published_runs() -> tuple[PublishedRun, ...]:
     return tuple(runs)
 
 
-def read_runs(lines: Iterable[str]) -> tuple[list[PublishedRun], list[str]]:
-    """The runs of a CSV with a heading, and a sentence about every row that could not be read.
+class LeftOut(NamedTuple):
+    """A row that is no run, and why. ``damaged`` tells one that could not be read from one that is
+    of something else."""
+
+    sentence: str
+    damaged: bool
+
+
+class _NoRunError(Exception):
+    """A sound row that there is nothing to compare with."""
+
+
+def read_runs(lines: Iterable[str]) -> tuple[list[PublishedRun], list[LeftOut]]:
+    """The runs of a CSV with a heading, and what was left out.
 
     Raises ValueError with a sentence where the heading lacks a column that is needed.
     """
@@ -124,12 +138,13 @@ def read_runs(lines: Iterable[str]) -> tuple[list[PublishedRun], list[str]]:
         if missing:
             raise ValueError(f"these columns are missing: {', '.join(missing)}")
         runs: list[PublishedRun] = []
-        problems: list[str] = []
+        problems: list[LeftOut] = []
         for cells in reader:
             try:
                 runs.append(_run({k: (v or "").strip() for k, v in cells.items() if k}))
-            except (ValueError, AttributeError) as error:
-                problems.append(f"line {reader.line_num}: {error}")
+            except (ValueError, AttributeError, _NoRunError) as error:
+                damaged = not isinstance(error, _NoRunError)
+                problems.append(LeftOut(f"line {reader.line_num}: {error}", damaged))
     except csv.Error as error:
         raise ValueError(f"line {reader.line_num}: {error}") from None
     return runs, problems
@@ -137,6 +152,8 @@ def read_runs(lines: Iterable[str]) -> tuple[list[PublishedRun], list[str]]:
 
 def _run(cells: dict[str, str]) -> PublishedRun:
     backend = _backend(cells["backend"])
+    if not cells["decode_tok_s"]:
+        raise _NoRunError("no decode speed was measured")
     active = _number(cells, "active_parameters_b", 0.0) * 1e9
     prefill = cells.get("prefill_tok_s", "")
     return PublishedRun(
@@ -167,16 +184,16 @@ def _backend(word: str) -> Backend:
     try:
         return Backend(word.lower())
     except ValueError:
-        raise ValueError(f"there is no backend {word[:40]!r}") from None
+        named = f"the backend {word[:40]!r}" if word else "a backend without a name"
+        raise _NoRunError(f"nothing is known of {named}") from None
 
 
 def _hardware(cells: dict[str, str], backend: Backend) -> Hardware | None:
     """The row's own bandwidth and what the catalogue knows besides; the catalogue's where the row
     has none."""
     row = _rows_by_id().get(cells.get("hardware_id", ""))
-    if row is None and cells.get("hardware"):
-        named = match(cells["hardware"])
-        row = named[0] if len(named) == 1 else None
+    if row is None:
+        row = _named(cells.get("hardware", ""))
     given = _number(cells, "bandwidth_gb_s", 0.0) * 1e9
     bandwidth = given or (row.bandwidth if row is not None else 0.0)
     if not bandwidth:
@@ -199,6 +216,13 @@ def hardware_of_row(row: Row, backend: Backend, bandwidth: float) -> Hardware:
         flops32=None if row.fp32_tflops is None else row.fp32_tflops * 1e12,
         cores=row.gpu_cores,
     )
+
+
+@lru_cache(maxsize=4096)
+def _named(name: str) -> Row | None:
+    """The one machine of the catalogue that a name can mean."""
+    found = match(name) if name else ()
+    return found[0] if len(found) == 1 else None
 
 
 @cache
