@@ -45,6 +45,12 @@ _SAMPLE_COLUMNS = (
     "tpot_ms", "ttft_ms", "prefill_tok_s", "first_byte_ns", "first_answer_ns", "ended_ns",
     "arrivals_ns", "counts", "server_timings",
 )  # fmt: skip
+# What the plan of that moment said; empty where there was none. Not read back.
+_PLAN_COLUMNS = (
+    "machine", "cache_k", "cache_v", "gpu_layers", "verdict", "planned_bytes", "bytes_per_token",
+    "ceiling_tok_s", "expected_low_tok_s", "expected_mid_tok_s", "expected_high_tok_s",
+    "share_of_ceiling",
+)  # fmt: skip
 
 
 class TransferError(Exception):
@@ -73,14 +79,15 @@ def to_json_text(stored: Iterable[Stored]) -> str:
 
 
 def to_csv_text(stored: Iterable[Stored]) -> str:
-    """One row a request, warm-ups too. Plans, notes and telemetry are in JSON only."""
+    """One row a request, warm-ups too, with what the plan said about its depth. All of the plan,
+    notes and telemetry are in JSON only."""
     rows = (
-        [*_run_cells(entry), *_sample_cells(cell, sample)]
+        [*_run_cells(entry), *_sample_cells(cell, sample), *_plan_cells(entry.plan, cell, sample)]
         for entry in stored
         for cell in entry.run.cells
         for sample in cell.samples
     )
-    return tabular.comma_separated((*_RUN_COLUMNS, *_SAMPLE_COLUMNS), rows)
+    return tabular.comma_separated((*_RUN_COLUMNS, *_SAMPLE_COLUMNS, *_PLAN_COLUMNS), rows)
 
 
 def _run_cells(entry: Stored) -> list[Any]:
@@ -100,6 +107,25 @@ def _sample_cells(cell: Cell, s: Sample) -> list[Any]:
         _round(metrics.prefill_rate(s), 1), s.first_byte_ns, s.first_answer_ns, s.ended_ns,
         " ".join(map(str, s.arrivals_ns)), " ".join(map(str, s.counts)),
         json.dumps(s.server_timings, separators=(",", ":")) if s.server_timings else None,
+    ]  # fmt: skip
+
+
+def _plan_cells(plan: PlanSnapshot | None, cell: Cell, s: Sample) -> list[Any]:
+    if plan is None:
+        return [None] * len(_PLAN_COLUMNS)
+    depth = s.prompt_tokens if s.prompt_tokens is not None else cell.depth
+    figures = plan.figures(depth + max((s.tokens or 1) - 1, 0) / 2)
+    rate = metrics.step_rate(s) if cell.concurrency == 1 else None
+    ceiling = figures.ceiling if figures is not None else None
+    told = (
+        (figures.bytes, ceiling, figures.low, figures.mid, figures.high)
+        if figures is not None
+        else (None,) * 5
+    )
+    return [
+        plan.machine, plan.settings.get("cache_k"), plan.settings.get("cache_v"),
+        plan.settings.get("gpu_layers"), plan.verdict, plan.total, *told,
+        _round(rate / ceiling, 1) if rate and ceiling else None,
     ]  # fmt: skip
 
 

@@ -201,3 +201,21 @@ def test_json_for_others_is_plain_json() -> None:
     value = json.loads(to_json_text([stored()]))
     assert value["format"] == "weighbridge-runs"
     assert value["runs"][0]["run"]["cells"][0]["samples"][1]["server_timings"]["predicted_n"] == 64
+
+
+def test_a_row_of_csv_says_what_the_plan_said_about_its_depth() -> None:
+    """936.2 GB/s on an RTX 3090: the ceiling is bandwidth / bytes of a token, where it was written:
+    64 tokens after 4,096 lie 31.5 tokens deeper in the middle (notes: depth + (N - 1) / 2)."""
+    plan = specimen_plan("Llama-3.1-8B", context=16_384)
+    run = runs.run({4096: [100.0] * 6})
+    kept = Stored(run, snapshot(plan, (4096,), tokens=64))
+    rows = list(csv.DictReader(io.StringIO(to_csv_text([kept]))))
+    row = next(row for row in rows if row["kind"] == "run")
+    # 131,072 bytes of cache for each token (domain.md, 3).
+    weights = int(row["bytes_per_token"]) - (4096 + 31) * 131_072
+    assert weights == plan.weights.read_per_token
+    assert float(row["ceiling_tok_s"]) == pytest.approx(936.2e9 / int(row["bytes_per_token"]))
+    assert float(row["share_of_ceiling"]) == pytest.approx(100 / float(row["ceiling_tok_s"]), 1e-5)
+    assert (row["cache_k"], row["verdict"], row["machine"]) == ("f16", "fits", plan.machine.name)
+    blank = next(csv.DictReader(io.StringIO(to_csv_text([replace(kept, plan=None)]))))
+    assert blank["ceiling_tok_s"] == blank["share_of_ceiling"] == ""
