@@ -66,11 +66,11 @@ def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
         ),
         Column(
             "tok_s_per_1000",
-            f"For {PER:,} {currency}".rstrip(),
+            f"tok/s for {PER:,} {currency}".rstrip(),
             lambda r: r.per_price,
             RATE,
             help="Tokens per second expected at the chosen depth, for so much money",
-            short=f"For {PER:,}",
+            short=f"tok/s for {PER:,}",
             words=lambda r, units: "" if r.price.value is None else _bare(r.per_price),
         ),
     )

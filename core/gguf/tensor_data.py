@@ -51,7 +51,8 @@ def read_elements(file: ModelFile, tensor: Tensor, row: int, first: int, count: 
             Problem(
                 "no-data",
                 f"{display(header.path.name)} ends before the weights of {display(tensor.name)}.",
-                advice="This file holds a header alone, or its download is not complete.",
+                advice="This file holds a header alone, as specimens do, or its download is not "
+                "complete.",
                 where=where,
                 offset=offset,
             )

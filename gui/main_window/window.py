@@ -54,6 +54,7 @@ from gui.workers.runner import Function, Runner
 
 # The window without a stored geometry, in logical pixels.
 _SIZE = (1280, 800)
+_SAID_MS = 20_000  # long enough to be read aloud
 
 
 class MainWindow(QMainWindow):
@@ -258,8 +259,13 @@ class MainWindow(QMainWindow):
         self._show_recent()
 
     def say(self, sentence: str) -> None:
-        """A sentence beside the pages; "" when it is over."""
+        """A sentence beside the pages; "" when it is over. What is done is said for a while; what
+        goes on ("Measuring…") until it is over."""
         self.message.setText(sentence)
+        if sentence and not sentence.endswith("…"):
+            self._said.start(_SAID_MS)
+        else:
+            self._said.stop()
 
     def _show_measuring(self, measuring: bool) -> None:
         self.page.plan.set_measuring(measuring)
@@ -385,6 +391,9 @@ class MainWindow(QMainWindow):
         self.page_bar = PageBar(self.page.views)
         pages.add_pages(self)
         self.message = ElidedText()
+        self._said = QTimer(self)
+        self._said.setSingleShot(True)
+        self._said.timeout.connect(lambda: self.say(""))
         # Beside the pages; what a status bar shows by itself would hide them.
         self.statusBar().addPermanentWidget(self.page_bar)
         self.statusBar().addPermanentWidget(self.message, 1)

@@ -153,6 +153,38 @@ def test_the_delete_key_removes_a_machine_and_keeps_its_price(
     assert texts(page, "price") == ["", "699.5"]
 
 
+def test_the_cursor_goes_to_what_was_added_and_stays_where_something_was_removed(
+    page: ComparePage,
+) -> None:
+    machines = page.machines
+    page.chosen.add([PAIR])
+    assert machines.name.shown.startswith("2x GeForce RTX 3090")  # a price typed now is its price
+    machines.type_price("1400")
+    assert page.chosen.prices == {PAIR: 1400.0}
+    page.chosen.add(["nvidia-geforce-rtx-4090"])
+    machines.table.selectRow(1)
+    machines.remove()
+    assert [row.key for row in machines.rows] == ["this", PAIR, "nvidia-geforce-rtx-4090"]
+    assert machines.table.currentIndex().row() == 1
+    assert machines.name.shown.startswith("2x GeForce RTX 3090")
+
+
+def test_nothing_to_click_moves_when_another_machine_has_a_longer_name(page: ComparePage) -> None:
+    machines = page.machines
+    page.chosen.add([PAIR])
+    places = []
+    for row in range(3):
+        machines.table.selectRow(row)
+        page.grab()
+        places.append(
+            [
+                w.mapTo(page, w.rect().topLeft())
+                for w in (machines.price, machines.use_button, machines.remove_button)
+            ]
+        )
+    assert places[0] == places[1] == places[2]
+
+
 def test_the_last_machine_can_be_removed_and_words_say_what_to_do(page: ComparePage) -> None:
     page.machines.table.selectAll()
     page.machines.remove_button.click()

@@ -178,3 +178,27 @@ def test_a_file_without_a_vocabulary_says_that_it_has_none(
     page.tabs.setCurrentIndex(2)
     qtbot.waitUntil(lambda: "cannot be shown" in page.tokens.says.shown)
     assert not page.tokens.pieces.isVisible()
+
+
+def test_the_legend_has_only_what_is_drawn_and_says_how_often_the_plan_keeps_it(
+    document: Document, page: ExplainPage
+) -> None:
+    open_specimen(document, "Llama-3.1-8B")
+    assert "Outlined" not in page.cache.legend.text()
+    assert "Drawn for one" not in page.cache.legend.text()  # full attention shares one cache
+    open_specimen(document, "Qwen3.6-35B")
+    assert "the plan has 4 slots and keeps states for each" in page.cache.legend.text()
+    document.choose(slots=1)
+    assert "Drawn for one" not in page.cache.legend.text()
+    open_specimen(document, "Gemma-3-27B")
+    assert "Outlined" in page.cache.legend.text()
+
+
+def test_without_weights_the_controls_stay_at_the_top(
+    qtbot: QtBot, document: Document, page: ExplainPage
+) -> None:
+    open_specimen(document, "Llama-3.1-8B")
+    page.tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: "as specimens do" in page.blocks.says.shown)
+    assert page.blocks.says.geometry().bottom() < page.blocks.height() // 2
+    assert not page.blocks.beside.isEnabled()

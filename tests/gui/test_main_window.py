@@ -169,6 +169,18 @@ def test_of_several_dropped_files_the_first_is_opened_and_that_is_said(
     assert window.windowTitle() == "First — a.gguf"
 
 
+def test_what_was_done_is_said_for_a_while_and_what_goes_on_until_it_is_over(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gui.main_window.window._SAID_MS", 1)
+    window.say("The report is on the clipboard.")
+    qtbot.waitUntil(lambda: window.message.text() == "")
+    window.say("Measuring memory bandwidth…")
+    QTest.qWait(20)
+    assert window.message.text() == "Measuring memory bandwidth…"
+    window.say("")
+
+
 def test_a_dropped_folder_gets_a_sentence(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     drop(window, QUrl.fromLocalFile(str(tmp_path)))
     wait_until_read(qtbot, window)

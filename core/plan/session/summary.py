@@ -81,7 +81,7 @@ class _Sums:
     def session(self, context: int, limit: int) -> Session:
         """Everything but the problems."""
         turns = self._turns
-        waits = [(turn.wait.high, turn.wait, turn.number) for turn in turns if turn.wait]
+        waits = [(turn.wait.mid, turn.wait, turn.number) for turn in turns if turn.wait]
         known = len(waits) == len(turns) > 0
         _, longest, number = max(waits, key=lambda each: each[0]) if known else (0, None, None)
         requests = [span for turn in turns for span in (turn.request, turn.compacting)]
@@ -107,6 +107,10 @@ class _Sums:
             ),
             reading=self._number((turn.reading for turn in turns), "sum over the turns"),
             writing=self._number((turn.writing for turn in turns), "sum over the turns"),
+            besides=self._number(
+                (added((turn.load, turn.compacting, turn.side)) for turn in turns),
+                "sum over the turns of loading, compacting and side requests",
+            ),
             longest_wait=self._number([longest], "loading and reading, at the turn where it is"),
             longest_turn=number,
             allow=self._seconds(

@@ -132,8 +132,9 @@ class Session:
     even begin it is not among ``turns``. ``context`` is what one request can use, ``limit`` what
     the engine really gives it (Ollama's /v1 gives its own).
 
-    ``total`` counts the engine's time and the pauses between turns; ``longest_wait`` is until a
-    first token. ``allow`` is the time-out that a client must allow. ``reasoning`` is what the
+    ``total`` counts the engine's time and the pauses between turns: ``reading``, ``writing`` and
+    what is ``besides`` (loading, compacting, side requests). ``longest_wait`` is until a first
+    token. ``allow`` is the time-out that a client must allow. ``reasoning`` is what the
     thinking of one turn takes, at the last turn. ``entry`` is what the conversation takes when it
     is saved to RAM, at its largest; ``needed`` the context that all turns of all sessions would
     fit into. ``at_best`` says that durations are bounds: nobody knows what
@@ -148,6 +149,7 @@ class Session:
     total_without_reuse: Number[float]
     reading: Number[float]
     writing: Number[float]
+    besides: Number[float]
     longest_wait: Number[float]
     longest_turn: int | None
     allow: Number[float]

@@ -320,9 +320,11 @@ def _limits(session: Session) -> Problem | None:
             f" Where only silence counts, {_duration(most.seconds)} are not enough for turn "
             f"{most.silent_turn}."
         )
+    ranged = any(turn.request and turn.request.high > turn.request.mid for turn in session.turns)
+    when = "Where it goes slowly, a" if ranged else "A"
     return Problem(
         "session-time-out",
-        f"A client's time-out may end a request: {'; '.join(words)}.{wait}",
+        f"{when} client's time-out may end a request: {'; '.join(words)}.{wait}",
         Severity.WARNING,
         f"Allow at least {_duration(allow)}.",
     )

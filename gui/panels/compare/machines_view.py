@@ -61,6 +61,7 @@ class MachinesView(QScrollArea):
         self._document = document
         self._chosen = chosen
         self._rows: tuple[MachineRow, ...] = ()
+        self._shown: tuple[str, ...] = ()
         self._asked: object = None
         self._priced: object = None
         self._build()
@@ -86,6 +87,11 @@ class MachinesView(QScrollArea):
         gone = [self.sheet.items[n].key for n in self.table.selected_rows()]
         if gone:
             self._chosen.remove(gone)
+            count = len(gone)
+            self._say(
+                f"{count} machine{'s' if count > 1 else ''} compared no longer; Add brings "
+                f"{'them' if count > 1 else 'it'} back, prices are kept."
+            )
 
     def type_price(self, text: str, source_row: int | None = None) -> None:
         """Keep what the machine costs; "" for nobody knows."""
@@ -146,11 +152,18 @@ class MachinesView(QScrollArea):
         self._show()
 
     def _show(self) -> None:
-        kept = self._current()
+        kept, before, where = self._current(), self._shown, self.table.currentIndex().row()
+        self._shown = tuple(row.key for row in self._rows)
         columns = machine_columns(self._chosen.stored.currency)
         self.sheet.show(columns, self._rows, self._document.units)
         self.table.share_room()
-        self._go_to(kept.key if kept else None)
+        new = [key for key in self._shown if key not in before]
+        if before and new:
+            self._go_to(new[-1])
+        elif kept is not None and kept.key not in self._shown and self._shown:
+            self.table.selectRow(min(max(where, 0), len(self._shown) - 1))
+        else:
+            self._go_to(kept.key if kept else None)
         lines = min(max(len(self._rows), _LEAST_ROWS), _MOST_ROWS) + 2
         self.table.setFixedHeight(lines * (self.fontMetrics().height() + 6))
         self._draw()
@@ -250,12 +263,13 @@ class MachinesView(QScrollArea):
         )
         below = Wrap()
         below.set_cells(
+            # The name is last: nothing to click moves when it becomes longer.
             [
-                self.name,
-                self.used,
+                together(label_for("Pri&ce", self.price), self.price, self.currency),
                 self.use_button,
                 self.remove_button,
-                together(label_for("Pri&ce", self.price), self.price, self.currency),
+                self.name,
+                self.used,
             ]
         )
         self.prompt.setAccessibleName("First token of a prompt of")

@@ -11,6 +11,8 @@ from PySide6.QtWidgets import (
     QCompleter,
     QHBoxLayout,
     QLabel,
+    QSizePolicy,
+    QSpacerItem,
     QSpinBox,
     QVBoxLayout,
     QWidget,
@@ -35,7 +37,7 @@ _WORDS = (
     "A quantized file keeps a small whole number for every weight and a scale for each block of "
     "them. A weight can then only be where a level is: the lines. Move the pointer over a block."
 )
-_NONE = "beside nothing"
+_NONE = "nothing"
 _SOURCE = Source(Rank.MEASURED, "these weights, written by the gguf package and read back")
 _FROM_FILE = Source(Rank.DERIVED, "block size of the format")
 
@@ -76,6 +78,9 @@ class BlockView(QWidget):
         self.place = _box("First element of the row")
         self.beside = QComboBox()
         self.beside.setAccessibleName("Format to draw beside it")
+        # Formats are listed once a row has been read, long after the first paint.
+        self.beside.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.beside.addItem(_NONE)
         self.picture = BlockPicture()
         self.says = LiveText(wrap=True)
         self.errors = ShareBars(["bits", "off by", "worst"], ["6.5625", "100 %", "0.000123"])
@@ -97,6 +102,8 @@ class BlockView(QWidget):
         column.addWidget(self._heading)
         column.addWidget(self.errors)
         column.addWidget(self._note)
+        # Takes the room where there is no picture; a stretch would share it.
+        column.addItem(QSpacerItem(0, 0, vData=QSizePolicy.Policy.Expanding))
         self.tensor.activated.connect(self._tensor_chosen)
         self.row.valueChanged.connect(self._read)
         self.place.valueChanged.connect(self._read)
@@ -111,7 +118,7 @@ class BlockView(QWidget):
     def _controls(self) -> QHBoxLayout:
         row = QHBoxLayout()
         for words, widget, stretch in (
-            ("&Tensor", self.tensor, 1),
+            ("Te&nsor", self.tensor, 1),
             ("&Row", self.row, 0),
             ("&From", self.place, 0),
             ("&Beside", self.beside, 0),
@@ -175,6 +182,7 @@ class BlockView(QWidget):
         self._found = found if isinstance(found, _Found) else None
         for widget in (self.picture, self.errors, self._heading, self._note):
             widget.setVisible(known)
+        self.beside.setEnabled(known)
         if isinstance(found, Problem):
             self.says.set_text(f"{found.message} {found.advice}".rstrip())
             return

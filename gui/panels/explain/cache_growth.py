@@ -53,12 +53,7 @@ class CacheGrowth(QWidget):
         self.reads = ShareBars(["for the next token"], ["999 MiB"])
         self.saved = LiveText(wrap=True)
         self.simple = LiveText(wrap=True)
-        self.legend = Text(
-            "Full: kept, and read by the next token; the last one is the newest. "
-            "Outlined: written, but out of the window. Dotted: reserved, not written yet.",
-            Style.MUTED,
-            wrap=True,
-        )
+        self.legend = Text("", Style.MUTED, wrap=True)
         controls = QHBoxLayout()
         controls.addWidget(self.step.label)
         controls.addWidget(self.step, 1)
@@ -161,6 +156,7 @@ class CacheGrowth(QWidget):
         self.unknown.setVisible(not known)
         if self._story is None:
             return
+        self.legend.set_text(_legend(self._story))
         units = self._document.units
         moment = self._story.moment(self.step.value)
         self.picture.show_moment(self._story, moment.depth, units)
@@ -190,6 +186,29 @@ class CacheGrowth(QWidget):
             f"Without it all {format_tokens(moment.depth + 1)} tokens would be worked out again: "
             f"{format_count(moment.operations_without)} operations, for one token."
         )
+
+
+def _legend(told: Story) -> str:
+    """What the cells mean, and how often the plan keeps what is drawn once."""
+    words = ["Full: kept, and read by the next token; the last one is the newest."]
+    if any(lane.window is not None for lane in told.lanes):
+        words.append("Outlined: written, but out of the window.")
+    words.append("Dotted: reserved, not written yet.")
+    each = [
+        name
+        for name, kept in (
+            ("windows", any(lane.window is not None for lane in told.lanes)),
+            ("states", any(lane.state for lane in told.lanes)),
+        )
+        if kept
+    ]
+    slots = told.plan.settings.slots
+    if slots > 1 and each:
+        words.append(
+            f"Drawn for one request: the plan has {slots} slots and keeps {' and '.join(each)} "
+            "for each of them."
+        )
+    return " ".join(words)
 
 
 def _stops(context: int) -> list[int]:

@@ -91,6 +91,11 @@ def test_the_parts_add_up(number: int, engine: Engine, choice: dict[str, Any]) -
     )
     pauses = choice["pause"] * (len(found.turns) - 1)
     assert found.total.value == pytest.approx(parts + pauses)
+    shown = (found.reading.value, found.writing.value, found.besides.value)
+    assert sum(value or 0 for value in shown) + pauses == pytest.approx(found.total.value)
+    # The wait that is called the longest is that of the turn with the longest one.
+    waits = [turn.wait.mid for turn in found.turns if turn.wait is not None]
+    assert found.longest_wait.value == pytest.approx(max(waits))
 
 
 @settings(deadline=None)
