@@ -27,7 +27,7 @@ from gui.panels.tensors import TensorsPanel
 from gui.widgets.reading_order import reading_order
 
 # Two columns need about so many characters of the system's font, one of them so many.
-_TWO_COLUMNS = 125
+_TWO_COLUMNS = 140
 _COLUMN = 45
 # Of the width, left and right, until the user moves the splitter.
 _SHARES = (1, 2)
