@@ -166,6 +166,9 @@ def _show(files: list[str]) -> int:
         application.file_opened.connect(window.open_path)
         here.files_came.connect(lambda names, token: _come_forward(window, names, token))
         window.show()
+        if crash_log.crashed_before:
+            window.show_earlier_crash()
+        window.offer_first_steps()
         if files:
             window.open_files(files)
         if here.first:

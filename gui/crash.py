@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import faulthandler
 import logging
+import os
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
@@ -28,6 +30,9 @@ from PySide6.QtCore import (
 _SIZE_LIMIT = 1_000_000
 # An error in a paint event comes back sixty times a second.
 _REPORT_LIMIT = 50
+
+# What an error leaves in the log: Python's last words, Windows' own, and what was logged as one.
+_SIGNS = (b"Fatal Python error", b"fatal exception", b" ERROR ", b" CRITICAL ")
 
 _LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
@@ -48,7 +53,8 @@ class CrashLog(QObject):
     """Catches what nobody caught, from `install` until `remove`.
 
     ``reported`` is emitted once for each different error, whatever thread it came from, with the
-    sentence for the user.
+    sentence for the user. ``crashed_before`` tells, once it is installed, that an earlier start has
+    left an error in the log and did not come to its end.
     """
 
     reported = Signal(str)
@@ -56,6 +62,8 @@ class CrashLog(QObject):
     def __init__(self, path: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.path = path
+        self.crashed_before = False
+        self._mark = path.with_name(f"{path.stem}-{os.getpid()}.running")
         self._seen: set[str] = set()
         self._where = str(path)
         self._handler: logging.Handler | None = None
@@ -65,9 +73,11 @@ class CrashLog(QObject):
         stream: TextIO | None
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.crashed_before = self._look_back()
             if self.path.exists() and self.path.stat().st_size > _SIZE_LIMIT:
                 self.path.replace(self.path.with_suffix(".log.old"))
             stream = self.path.open("a", encoding="utf-8", errors="backslashreplace")
+            self._mark.write_text(str(self.path.stat().st_size), "utf-8")
         except OSError:
             stream = sys.stderr  # None in a Windows program without a console
             self._where = "standard error"
@@ -92,6 +102,8 @@ class CrashLog(QObject):
         faulthandler.disable()
         logging.getLogger().removeHandler(self._handler)
         self._handler = None
+        with suppress(OSError):
+            self._mark.unlink(missing_ok=True)
         if self._stream is not None and self._stream is not sys.stderr:
             self._stream.close()
 
@@ -108,6 +120,25 @@ class CrashLog(QObject):
             f"What is shown may be out of date; the details are in {self._where}."
         )
 
+    def _look_back(self) -> bool:
+        """Whether a start that is over left its mark, and an error in the log. Raises OSError."""
+        crashed = False
+        for mark in self.path.parent.glob(f"{self.path.stem}-*.running"):
+            number = mark.stem.rpartition("-")[2]
+            if mark == self._mark or not _alive(number):
+                crashed = crashed or self._error_since(mark)
+                mark.unlink(missing_ok=True)
+        return crashed
+
+    def _error_since(self, mark: Path) -> bool:
+        text = mark.read_text("utf-8", "replace").strip()
+        with self.path.open("rb") as log:
+            size = log.seek(0, os.SEEK_END)
+            start = int(text) if text.isdecimal() else 0
+            log.seek(start if start <= size else 0)  # it may have started afresh in the meantime
+            written = log.read(_SIZE_LIMIT)
+        return any(sign in written for sign in _SIGNS)
+
     def _exception(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
@@ -122,6 +153,13 @@ class CrashLog(QObject):
     def _unraisable(self, args: sys.UnraisableHookArgs) -> None:
         if args.exc_value is not None:
             self.record(args.exc_value)
+
+
+def _alive(number: str) -> bool:
+    """Whether a process of this number runs; True for what is no number, to be on the safe side."""
+    import psutil
+
+    return not number.isdecimal() or psutil.pid_exists(int(number))
 
 
 def _qt_message(kind: QtMsgType, context: QMessageLogContext, message: str) -> None:

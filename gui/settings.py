@@ -67,6 +67,7 @@ class Settings:
     margins: dict[str, int] = field(default_factory=dict)
     comparison: StoredComparison = StoredComparison()
     session: str = ""
+    tips: bool = True
     links: tuple[str, ...] = ()
     model_folders: tuple[str, ...] = ()
 
@@ -165,6 +166,7 @@ def _from_json(stored: dict[str, Any]) -> Settings:
         margins=_margins(stored.get("margins")),
         comparison=_comparison(stored.get("comparison")),
         session=_text(stored.get("session")),
+        tips=stored.get("tips") is not False,
         links=_texts(stored.get("links"))[:RECENT_LIMIT],
         model_folders=_texts(stored.get("model_folders")),
     )

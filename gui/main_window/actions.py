@@ -77,8 +77,14 @@ class Actions(QObject):
         self.own_machines = self._action("&Own machines…")
         self.save_machine = self._action("&Save machine report…")
         self.check_engine = self._action("&Check with llama.cpp…", "Ctrl+K")
-        self.shortcuts = self._action("&Keys", "F1")
-        self.about = self._action("&About Weighbridge")
+        self.what_is_this = self._action("&What is this?", "Shift+F1")
+        self.glossary = self._action("&Glossary…", "Ctrl+F1")
+        self.first_steps = self._action("&First steps…")
+        self.shortcuts = self._action("&Keys…", "F1")
+        self.open_log = self._action("Open the &log")
+        self.about = self._action("&About Weighbridge…")
+        for action in (self.what_is_this, self.glossary, self.shortcuts):
+            action.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)  # in dialogs as well
         self.units = _Switch(self, "&Units", UNIT_WORDS, self.units_chosen.emit)
         self.theme = _Switch(self, "T&heme", THEME_WORDS, self.theme_chosen.emit)
         # For whoever needs a model to act on.
@@ -142,7 +148,20 @@ class Actions(QObject):
         """Every key and what it does."""
         actions = [a for a in self._window.findChildren(QAction) if not a.shortcut().isEmpty()]
         form = QKeySequence.SequenceFormat.NativeText
-        return [(a.shortcut().toString(form), a.text().replace("&", "")) for a in actions]
+        return [(a.shortcut().toString(form), _plain(a.text())) for a in actions]
+
+    def key_groups(self) -> list[tuple[str, list[tuple[str, str]]]]:
+        """The same by menu; what stands in none comes last."""
+        left = self.keys()
+        groups = []
+        for top in self._window.menuBar().actions():
+            menu = top.menu()
+            assert isinstance(menu, QMenu)
+            words = {_plain(action.text()) for action in menu.actions()}
+            inside = [pair for pair in left if pair[1] in words]
+            left = [pair for pair in left if pair not in inside]
+            groups.append((_plain(top.text()), inside))
+        return [*groups, ("Besides", left)]
 
     def _action(self, text: str, key: str = "") -> QAction:
         action = QAction(text, self._window)
@@ -184,8 +203,10 @@ class Actions(QObject):
         machine.addActions([self.detect, self.measure, self.use_measured, self.measure_disk])
         machine.addSeparator()
         machine.addActions([self.own_machines, self.save_machine, self.check_engine])
-        about = bar.addMenu("&Help")
-        about.addActions([self.shortcuts, self.about])
+        help = bar.addMenu("&Help")
+        help.addActions([self.what_is_this, self.glossary, self.first_steps, self.shortcuts])
+        help.addSeparator()
+        help.addActions([self.open_log, self.about])
 
 
 class _Switch(QObject):
@@ -219,6 +240,10 @@ class _Switch(QObject):
 
     def _open(self) -> None:
         self.menu.popup(self.button.mapToGlobal(QPoint(0, -self.menu.sizeHint().height())))
+
+
+def _plain(text: str) -> str:
+    return text.replace("&", "")
 
 
 def _menu_text(text: str) -> str:

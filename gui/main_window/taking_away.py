@@ -12,7 +12,7 @@ from core.gguf import display
 from core.machine import places
 from core.plan.plan import Plan
 from core.units import UnitSystem
-from gui.main_window.about import own_version
+from gui.panels.help.about import own_version
 from gui.widgets.pictures import pictures
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QEvent, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
+    QContextMenuEvent,
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
@@ -25,7 +26,7 @@ from core.remote import FileLink, is_link
 from core.tabular import TextFormat
 from core.units import UnitSystem, format_bytes
 from gui.document import Document
-from gui.main_window import clipboard, pages, taking_away
+from gui.main_window import clipboard, helping, pages, taking_away
 from gui.main_window.actions import THEME_WORDS, Actions
 from gui.main_window.attaching import Attaching
 from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files, dropped_link
@@ -73,6 +74,7 @@ class MainWindow(QMainWindow):
         self._link: FileLink | None = None  # of the open model, where it lies elsewhere
         self._missing: frozenset[Path] = frozenset()
         self._failures: tuple[Problem, ...] = ()
+        self._notes: tuple[Problem, ...] = ()  # about the program itself
         self.opener = Runner("open", self)
         self.computer = ThisComputer(document, settings_path.with_name("facts.json"), self)
         history = settings_path.with_name("checks.jsonl")
@@ -159,6 +161,15 @@ class MainWindow(QMainWindow):
         else:
             self.open_path(model.file.header.path)
 
+    def show_earlier_crash(self) -> None:
+        """Say that the program fell over the last time, and offer its log."""
+        self._notes = (helping.EARLIER_CRASH,)
+        self._show_problems()
+
+    def offer_first_steps(self) -> None:
+        """Show them on the welcome page until somebody has had enough of them."""
+        self.welcome.tips.setVisible(self.settings.tips)
+
     def show_failure(self, sentence: str) -> None:
         """Say that the program itself failed."""
         advice = "The file can be opened again. A report of this error needs the log."
@@ -244,7 +255,13 @@ class MainWindow(QMainWindow):
         model = self.document.model
         found = (*model.file.problems, *model.problems) if model else ()
         serious = [p for p in found if p.severity is not Severity.NOTE]
-        self.problems.set_problems([*self._failures, *self.file_watch.problems, *serious])
+        self.problems.set_problems(
+            [*self._notes, *self._failures, *self.file_watch.problems, *serious]
+        )
+
+    def _act_on(self, problem: Problem) -> None:
+        """The button of a banner."""
+        (self.reload if problem.code == "file-changed" else self.commands.open_log.trigger)()
 
     def _recent(self) -> list[Path]:
         return [Path(name) for name in self.settings.recent_files]
@@ -327,6 +344,10 @@ class MainWindow(QMainWindow):
         if event.type() is QEvent.Type.ActivationChange and self.isActiveWindow():
             self.file_watch.look()
 
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Words that the glossary knows explain themselves, wherever they stand."""
+        helping.explain_at(self, event)
+
     def closeEvent(self, event: QCloseEvent) -> None:
         """Keep the settings and end the threads."""
         self.kept.save()
@@ -368,7 +389,9 @@ class MainWindow(QMainWindow):
     # How it is put together.
 
     def _build(self) -> None:
-        self.problems = ProblemArea({"file-changed": "Reload"})
+        self.problems = ProblemArea(
+            {"file-changed": "Reload", "crashed": "Open log", "internal": "Open log"}
+        )
         self.loading = LoadingStrip()
         self.welcome = WelcomePanel(self.document)
         self.page = ModelPage(self.document)
@@ -438,7 +461,8 @@ class MainWindow(QMainWindow):
         self.measuring.measure_asked.connect(lambda: self.page_bar.open_named("Measure"))
         self._first_looks.missing_found.connect(self._show_missing)
         self.file_watch.differs.connect(self._show_problems)
-        self.problems.stack.acted.connect(self.reload)
+        self.problems.stack.acted.connect(self._act_on)
+        self.welcome.tips.dismissed.connect(lambda: self.kept.save(tips=False))
         self.document.model_changed.connect(self._show_model)
         self.document.margins_changed.connect(
             lambda: self.kept.save(margins=dict(self.document.margins))

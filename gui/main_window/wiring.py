@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.tabular import TextFormat
-from gui.main_window import about, machine_report, pages, taking_away
+from gui import crash
+from gui.main_window import helping, machine_report, pages, taking_away
 
 if TYPE_CHECKING:
     from gui.main_window.window import MainWindow
@@ -47,8 +48,12 @@ def connect_actions(window: MainWindow) -> None:
         (a.measure_disk, window.measure_disk),
         (a.save_machine, lambda: machine_report.save(window, window.document.machine, window.say)),
         (a.check_engine, window.engine_check.open),
-        (a.shortcuts, lambda: about.show_keys(window, a.keys())),
-        (a.about, lambda: about.show_about(window)),
+        (a.what_is_this, lambda: helping.what_is_this(window)),
+        (a.glossary, lambda: helping.open_glossary(window)),
+        (a.first_steps, lambda: helping.show_first_steps(window)),
+        (a.shortcuts, lambda: helping.show_keys(window, a.key_groups())),
+        (a.open_log, lambda: helping.open_log(window, crash.default_path())),
+        (a.about, lambda: helping.show_about(window)),
     ):
         action.triggered.connect(slot)
     menu = a.pictures_menu

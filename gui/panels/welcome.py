@@ -24,10 +24,12 @@ from core.provenance import Unit, format_value
 from gui import theme
 from gui.document import Document
 from gui.panels.computer_card import ComputerCard
+from gui.panels.help.tips import Tips
 from gui.widgets.file_card import FileCard
 from gui.widgets.text import Style, Text
 from gui.workers.opening import Summary
 
+_DARKER = 160  # per cent
 _WIDTH = 150  # characters of the system's font; a wider window leaves margins
 _CARD = 44  # characters that one card needs at least
 _ONE_LINE = 90  # characters; a narrower window has the first button below the first words
@@ -45,6 +47,7 @@ class WelcomePanel(QScrollArea):
         super().__init__(parent)
         self._document = document
         self._summaries: dict[Path, Summary] = {}
+        self.tips = Tips()
         self.computer = ComputerCard(document)
         self.open_button = QPushButton("Open a GGUF file…")
         self.open_button.clicked.connect(self.open_asked)
@@ -65,6 +68,7 @@ class WelcomePanel(QScrollArea):
         column.setContentsMargins(space, space, space, space)
         column.setSpacing(space // 2)
         column.addWidget(_DropBox(self.open_button, self.library_button, self.link_button))
+        column.addWidget(self.tips)
         column.addSpacing(space)
         column.addWidget(Text("THIS COMPUTER", Style.HEADING))
         column.addWidget(self.computer)
@@ -239,6 +243,8 @@ class _DropBox(QFrame):
         # The one button that a newcomer looks for.
         c = theme.colors()
         palette = self._button.palette()
-        palette.setColor(QPalette.ColorRole.Button, QColor(c.accent))
+        # The style lightens what it is given, and white words would fade.
+        ground = QColor(c.accent) if c.dark else QColor(c.accent).darker(_DARKER)
+        palette.setColor(QPalette.ColorRole.Button, ground)
         palette.setColor(QPalette.ColorRole.ButtonText, QColor(c.on_accent))
         self._button.setPalette(palette)

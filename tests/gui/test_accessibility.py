@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QAccessibleInterface, QFont
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QTextBrowser, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.document import Document
@@ -166,12 +166,15 @@ def walk(place: str, root: QWidget) -> list[QWidget]:
     assert start is not None
     here, way = start, []
     for _ in range(400):
-        way.append(here)
+        if here not in way:
+            way.append(here)
         QTest.keyClick(here, Qt.Key.Key_Tab)
         after = QApplication.focusWidget()
         assert after is not None
         if after is start:
             return way
+        if after is here and isinstance(here, QTextBrowser):
+            continue  # it went on to the next link
         assert after not in way, f"{place}: from {named(here)} Tab goes back to {named(after)}"
         here = after
     raise AssertionError(f"{place}: Tab never comes back to {named(start)}")

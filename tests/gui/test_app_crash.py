@@ -132,3 +132,58 @@ def test_a_hard_crash_leaves_its_stack_in_the_log(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60)
     assert done.returncode == -6 if os.name == "posix" else done.returncode
     assert "Fatal Python error: Aborted" in path.read_text()
+
+
+def crash_in_between(path: Path, words: str) -> None:
+    """A start that writes to the log and then ends without saying goodbye."""
+    program = (
+        "import logging, os\n"
+        "from gui.crash import CrashLog\n"
+        "from pathlib import Path\n"
+        f"CrashLog(Path({str(path)!r})).install()\n"
+        f"{words}\n"
+    )
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("words", "crashed"),
+    [
+        ("os.abort()", True),
+        ("logging.error('it failed'); os._exit(1)", True),
+        ("logging.warning('settings could not be read'); os._exit(1)", False),
+        ("os._exit(0)", False),
+    ],
+    ids=["aborted", "an error and killed", "a warning and killed", "killed"],
+)
+def test_the_next_start_knows_of_a_crash_once(tmp_path: Path, words: str, crashed: bool) -> None:
+    path = tmp_path / "weighbridge.log"
+    crash_in_between(path, words)
+    for expected in (crashed, False):
+        log = CrashLog(path)
+        log.install()
+        log.remove()
+        assert log.crashed_before is expected
+    assert [each.name for each in tmp_path.iterdir()] == ["weighbridge.log"]
+
+
+def test_another_window_that_runs_is_no_crash(tmp_path: Path) -> None:
+    path = tmp_path / "weighbridge.log"
+    path.write_text("2026-01-01 ERROR of another window\n")
+    mark = tmp_path / f"weighbridge-{os.getppid()}.running"
+    mark.write_text("0")
+    log = CrashLog(path)
+    log.install()
+    log.remove()
+    assert not log.crashed_before
+    assert mark.exists()
+
+
+def test_a_log_that_started_afresh_since_is_read_from_its_beginning(tmp_path: Path) -> None:
+    path = tmp_path / "weighbridge.log"
+    path.write_text("Fatal Python error: Aborted\n")
+    (tmp_path / f"weighbridge-{2**30}.running").write_text("999999")
+    log = CrashLog(path)
+    log.install()
+    log.remove()
+    assert log.crashed_before

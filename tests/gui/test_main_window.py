@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QAccessible, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.machine.machine import Machine
@@ -23,6 +23,7 @@ from gui import settings
 from gui.crash import CrashLog
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.panels.help.about import About
 from gui.theme import Theme, ThemeMode, colors
 from gui.widgets.text import Text
 from gui.workers import computer, opening
@@ -437,13 +438,13 @@ def test_the_help_tells_the_version_or_that_it_is_not_known(
 ) -> None:
     def text() -> str:
         window.commands.about.trigger()
-        (box,) = window.findChildren(QMessageBox)
-        said = box.text()
+        (box,) = window.findChildren(About)
+        said = box.text.toPlainText()
         box.close()
         QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         return said
 
-    monkeypatch.setattr(metadata, "version", lambda name: {"weighbridge": "3.2.1"}[name])
+    monkeypatch.setattr(metadata, "version", lambda name: {"weighbridge": "3.2.1"}.get(name, "1"))
     assert "Weighbridge 3.2.1" in text()
 
     def not_installed(name: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
@@ -19,6 +20,7 @@ from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.header_line import HeaderLine, layers_in_words
 from gui.panels.welcome import WelcomePanel
+from gui.theme import Theme, ThemeMode
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.file_card import FileCard
 from gui.widgets.text import Text
@@ -292,3 +294,28 @@ def test_layers_are_told_with_those_that_keep_a_cache(
 ) -> None:
     model = plans.model(layers=layers, cache_layers=cached, known=known)
     assert layers_in_words(model) == words
+
+
+@pytest.mark.parametrize("mode", [ThemeMode.LIGHT, ThemeMode.DARK])
+def test_the_words_of_the_first_button_stand_out_as_it_is_drawn(
+    qtbot: QtBot, theme: Theme, mode: ThemeMode
+) -> None:
+    """WCAG 2.2, 1.4.3: 4.5 to 1, on the style's gradient rather than on the colour it is given."""
+    theme.set_mode(mode)
+    panel = WelcomePanel(Document())
+    qtbot.addWidget(panel)
+    panel.show()
+    button = panel.open_button
+    image = button.grab().toImage()
+    words = button.palette().color(QPalette.ColorRole.ButtonText)
+    for y in range(4, image.height() - 4):
+        ground = image.pixelColor(8, y)
+        light, dark = sorted((luminance(words), luminance(ground)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, ground.name()
+
+
+def luminance(color: QColor) -> float:
+    """WCAG 2.2, relative luminance of sRGB."""
+    channels = (color.redF(), color.greenF(), color.blueF())
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

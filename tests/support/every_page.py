@@ -22,6 +22,8 @@ DIALOGS = (
     "check_engine",
     "double_click",
     "shortcuts",
+    "glossary",
+    "first_steps",
     "about",
 )
 

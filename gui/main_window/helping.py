@@ -1,0 +1,115 @@
+"""Help: what a word on the screen means, the glossary, the keys, first steps, the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QContextMenuEvent, QDesktopServices
+from PySide6.QtWidgets import QAbstractButton, QApplication, QGroupBox, QLabel, QMenu, QWidget
+
+from core.gguf import display
+from core.problems import Problem, Severity
+from gui.widgets.live_text import LiveText
+
+if TYPE_CHECKING:
+    from core.explain.glossary import Term
+    from gui.main_window.window import MainWindow
+    from gui.panels.help.keys import Group
+
+
+EARLIER_CRASH = Problem(
+    "crashed",
+    "The program ended with an error the last time.",
+    advice="What happened is in its log, which stays on this computer. A report of the error needs "
+    "it.",
+    severity=Severity.NOTE,
+)
+
+
+def what_is_this(window: MainWindow) -> None:
+    """Explain the word that the keyboard is on; the whole glossary where it is on none."""
+    here = QApplication.focusWidget()
+    found = terms_about(here) if here is not None else []
+    open_glossary(window, found[0] if found else None)
+
+
+def open_glossary(window: MainWindow, term: Term | None = None) -> None:
+    """The glossary, at a word."""
+    from gui.panels.help.glossary import Glossary
+
+    (window.findChild(Glossary) or Glossary(window)).show_term(term)
+
+
+def explain_at(window: MainWindow, event: QContextMenuEvent) -> None:
+    """A menu of the words under the pointer that the glossary knows; none where it knows none."""
+    here = window.childAt(event.pos())
+    found = terms_about(here) if here is not None else []
+    if not found:
+        event.ignore()
+        return
+    menu = QMenu(window)
+    menu.aboutToHide.connect(menu.deleteLater)
+    for term in found:
+        action = menu.addAction(f"What is “{term.name}”?".replace("&", "&&"))
+        action.triggered.connect(lambda _=False, t=term: open_glossary(window, t))
+    menu.popup(event.globalPos())
+
+
+def terms_about(widget: QWidget) -> list[Term]:
+    """The terms that a widget is about: named in its own words, or in those of what it lies in."""
+    from core.explain.glossary import terms_in
+
+    here: QWidget | None = widget
+    while here is not None and not here.isWindow():
+        found = terms_in(" · ".join(_words(here)))
+        if found:
+            return found
+        here = here.parentWidget()
+    return []
+
+
+def _words(widget: QWidget) -> Iterator[str]:
+    yield widget.accessibleName()
+    if isinstance(widget, LiveText):
+        yield widget.shown
+    elif isinstance(widget, QLabel | QAbstractButton):
+        yield widget.text()
+    elif isinstance(widget, QGroupBox):
+        yield widget.title()
+    parent = widget.parentWidget()
+    if parent is not None:
+        for label in parent.findChildren(QLabel):
+            if label.buddy() is widget:
+                yield label.text()
+
+
+def show_first_steps(window: MainWindow) -> None:
+    """The first steps, for who wants to see them again."""
+    from gui.panels.help.tips import FirstSteps
+
+    FirstSteps(window).show()
+
+
+def show_keys(window: MainWindow, groups: Sequence[Group]) -> None:
+    """Every key and what it does."""
+    from gui.panels.help.keys import Keys
+
+    Keys(groups, window).show()
+
+
+def show_about(window: MainWindow) -> None:
+    """Version, parts and licences."""
+    from gui.panels.help.about import About
+
+    About(window).show()
+
+
+def open_log(window: MainWindow, path: Path) -> None:
+    """Show the log in the program that the desktop has for text."""
+    if not path.exists() or not path.stat().st_size:
+        window.say("The log is empty: nothing has gone wrong.")
+    elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
+        window.say(f"No program was found to show it; the log is {display(str(path))}.")

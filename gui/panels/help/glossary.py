@@ -1,0 +1,97 @@
+"""The glossary: a list of words that can be searched, and what each of them means."""
+
+from __future__ import annotations
+
+from html import escape
+
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QTextBrowser, QVBoxLayout, QWidget
+
+from core.explain.glossary import Term, search, term_named
+from gui.tables.filter_edit import FilterEdit
+from gui.widgets.line_list import LineList
+from gui.widgets.text import Style
+
+# Characters and lines: the longest text without scrolling.
+_SIZE = (96, 26)
+_LIST = 30  # characters
+
+
+class Glossary(QDialog):
+    """``show_term`` brings it to the front at one word."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Glossary")
+        self._found: list[Term] = []
+        self.filter = FilterEdit("Search words and texts")
+        self.list = LineList("Words")
+        self.text = QTextBrowser()
+        self.text.setAccessibleName("What it means")
+        self.text.setOpenLinks(False)
+        self.text.document().setDocumentMargin(self.fontMetrics().height() // 2)
+        self.text.anchorClicked.connect(self._follow)
+        m = self.fontMetrics()
+        self.list.setFixedWidth(_LIST * m.averageCharWidth())
+        row = QHBoxLayout()
+        row.addWidget(self.list)
+        row.addWidget(self.text, 1)
+        column = QVBoxLayout(self)
+        column.addWidget(self.filter)
+        column.addLayout(row, 1)
+        self.filter.textChanged.connect(self._search)
+        self.filter.left.connect(self.list.setFocus)
+        self.list.currentRowChanged.connect(self._show)
+        room = self.screen().availableSize()
+        width, height = _SIZE[0] * m.averageCharWidth(), _SIZE[1] * m.height()
+        self.resize(min(width, 9 * room.width() // 10), min(height, 9 * room.height() // 10))
+        self._search("")
+
+    @property
+    def shown(self) -> Term | None:
+        """The word whose text is shown."""
+        row = self.list.currentRow()
+        return self._found[row] if 0 <= row < len(self._found) else None
+
+    def show_term(self, term: Term | None = None) -> None:
+        """Come to the front with this word; with the search where there is none."""
+        if term is not None:
+            self.filter.clear()
+            self._go(term)
+        self.show()
+        self.raise_()
+        self.activateWindow()
+        (self.filter if term is None else self.list).setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def _search(self, words: str) -> None:
+        before = self.shown
+        self._found = search(words)
+        self.list.clear()
+        self.list.addItems([term.name for term in self._found])
+        if self._found:
+            self.list.setCurrentRow(
+                self._found.index(before) if not words and before in self._found else 0
+            )
+        else:
+            self.text.setPlainText(f"Nothing here is called “{words}” or says so.")
+
+    def _go(self, term: Term) -> None:
+        self.list.setCurrentRow(self._found.index(term))
+
+    def _show(self, row: int) -> None:
+        if 0 <= row < len(self._found):
+            self.text.setHtml(_page(self._found[row], Style.HEADLINE.font().pointSizeF()))
+
+    def _follow(self, link: QUrl) -> None:
+        term = term_named(link.path())
+        if term is not None:
+            self.filter.clear()
+            self._go(term)
+
+
+def _page(term: Term, heading: float) -> str:
+    also = f"<p><i>Also: {escape(', '.join(term.also))}</i></p>" if term.also else ""
+    links = ", ".join(f'<a href="term:{escape(name)}">{escape(name)}</a>' for name in term.see)
+    see = f"<p>See: {links}</p>" if links else ""
+    title = f'<p style="font-size:{heading:g}pt"><b>{escape(term.name)}</b></p>'
+    return f"{title}<p>{escape(term.text)}</p>{also}{see}"
