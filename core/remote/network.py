@@ -5,15 +5,26 @@ from __future__ import annotations
 import ipaddress
 import socket
 import ssl
+import sys
 from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from http.client import HTTPConnection
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from core.remote.errors import LinkError
 
+# Where systems keep the certificates that they trust: a Python that was built on another system, as
+# that of a bundle, looks for them where its own had them. Debian and Arch; Fedora; openSUSE; macOS,
+# Alpine and the BSDs.
+_CERTIFICATES = (
+    Path("/etc/ssl/certs/ca-certificates.crt"),
+    Path("/etc/pki/tls/certs/ca-bundle.crt"),
+    Path("/etc/ssl/ca-bundle.pem"),
+    Path("/etc/ssl/cert.pem"),
+)
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _OF_IPV4 = 2**32 - 1
 
@@ -84,7 +95,14 @@ class Network:
 
     @cached_property
     def _context(self) -> ssl.SSLContext:
-        return ssl.create_default_context()
+        context = ssl.create_default_context()
+        known = ssl.get_default_verify_paths()
+        if sys.platform != "win32" and known.cafile is None and known.capath is None:
+            for path in _CERTIFICATES:
+                if path.is_file():
+                    context.load_verify_locations(path)
+                    break
+        return context
 
     def tunnel(
         self, proxy: Proxy, scheme: str, host: str, port: int, seconds: float

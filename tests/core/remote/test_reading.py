@@ -5,11 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import ssl
+import sys
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +22,7 @@ from core.gguf import Cancelled, PageError, read_page
 from core.gguf.header import Array, Kind, ModelFile
 from core.gguf.tensor_data import read_elements
 from core.problems import Problem
-from core.remote import RepositoryLink
+from core.remote import RepositoryLink, network
 from core.remote.client import USER_AGENT, Limits
 from core.remote.network import Network, proxy_for
 from core.remote.opening import list_link, open_link
@@ -730,3 +734,21 @@ def test_a_proxy_leads_into_no_private_network_either(server: LinkServer) -> Non
     server.answers[url] = lambda request: request.redirect("http://10.0.0.1/secret")
     environ = {"http_proxy": server.url}
     assert problem_of(url, environ=environ).code == "redirect-private"
+
+
+# Who is trusted.
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has a store of its own")
+def test_a_python_from_elsewhere_trusts_what_this_system_trusts(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    nowhere = SimpleNamespace(cafile=None, capath=None)
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nowhere)
+    monkeypatch.setattr(network, "_CERTIFICATES", (tmp_path / "none", tmp_path / "here"))
+    (tmp_path / "here").write_text("these are no certificates")
+    with pytest.raises(ssl.SSLError):  # it was read
+        _ = Network()._context
+    (tmp_path / "here").unlink()
+    context = Network()._context
+    assert context.verify_mode is ssl.CERT_REQUIRED and context.check_hostname
