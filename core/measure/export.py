@@ -8,7 +8,7 @@ from typing import Any
 from core.gguf import display
 from core.measure import metrics
 from core.measure.diagnosis import Finding
-from core.measure.metrics import Summary
+from core.measure.order import Summary
 from core.measure.run import Cell, Run, RunStatus
 from core.problems import as_values
 from core.units import format_rate, format_seconds, format_share, format_tokens

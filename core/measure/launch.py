@@ -73,10 +73,6 @@ class LoadLog:
                 if sign in line and list(Phase).index(phase) > list(Phase).index(self.phase):
                     self.phase = phase
 
-    def last_lines(self, count: int = 12) -> str:
-        """The end of it, for a report."""
-        return "\n".join(self.text.splitlines()[-count:])
-
 
 def ended(program: str, code: int, log: str) -> Problem | None:
     """Why a server ended that nobody stopped; None where it ended well and said no error."""

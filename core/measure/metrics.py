@@ -8,79 +8,20 @@ server's count, never the number of arrivals. Times are seconds, rates per secon
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
-from math import ceil, comb
 from statistics import median as middle
 
+from core.measure.order import Summary, percentile, summary
 from core.measure.run import Cell, Sample, SampleKind
 
 BURST_NS = 1_000_000  # arrivals closer than this came of one step of the engine
 LEAST_PREFILL = 256  # tokens without which a time to the first token says nothing about prefill
 LEAST_READING = 0.02  # seconds of reading a prompt, below which other delays are as long
-LEAST_RUNS_FOR_TAIL = 20  # below it the 95th percentile is just the maximum
 LEAST_GAPS_FOR_TAIL = 100
 HAND_OVER_SECONDS = 1e-4
 DELIVERY = 0.03  # by more than this the client and the server may not differ
 KEPT_SLACK = 16  # tokens of a prompt that a server may read anew although it keeps the rest
 DEPTH_SLACK = 2  # tokens by which a prompt of words may miss its depth
-_CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The figures of a cell. ``low`` and ``high`` bound the median with 95 % confidence (order
-    statistics, at least 6 values), ``p5`` and ``p95`` need 20; None is what n does not allow."""
-
-    n: int
-    median: float
-    low: float | None
-    high: float | None
-    p5: float | None
-    p95: float | None
-    least: float
-    most: float
-
-
-def summary(values: Iterable[float | None]) -> Summary | None:
-    """The summary of those values that are known; None where there are none."""
-    ordered = sorted(value for value in values if value is not None)
-    n = len(ordered)
-    if not n:
-        return None
-    rank = median_rank(n)
-    tails = n >= LEAST_RUNS_FOR_TAIL
-    return Summary(
-        n=n,
-        median=middle(ordered),
-        low=ordered[rank - 1] if rank else None,
-        high=ordered[n - rank] if rank else None,
-        p5=percentile(ordered, 0.05) if tails else None,
-        p95=percentile(ordered, 0.95) if tails else None,
-        least=ordered[0],
-        most=ordered[-1],
-    )
-
-
-def median_rank(n: int) -> int:
-    """The largest rank k for which the k-th smallest and k-th largest of n values enclose the
-    median with 95 % confidence; 0 where none does (fewer than 6 values).
-
-    Each value lies below the median with probability 1/2, whatever the distribution is.
-    """
-    below, rank = 0, 0
-    for k in range(1, n // 2 + 1):
-        below += comb(n, k - 1)
-        if 1 - 2 * below / 2**n < _CONFIDENCE:
-            break
-        rank = k
-    return rank
-
-
-def percentile(ordered: Sequence[float], share: float) -> float:
-    """The nearest-rank percentile of sorted values: one of them, never one in between."""
-    return ordered[max(0, ceil(share * len(ordered)) - 1)]
 
 
 # One request ------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 from core.measure import metrics
 from core.measure.diagnosis import point_of
 from core.measure.history import PlanSnapshot
-from core.measure.metrics import Summary
+from core.measure.order import Summary
 from core.measure.run import Cell, Run
 from core.units import format_rate, format_seconds, format_share
 from gui.tables.sheet import Column, Sheet, longest

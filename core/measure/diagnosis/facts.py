@@ -9,7 +9,7 @@ from statistics import median
 
 from core.measure import metrics
 from core.measure.history.snapshot import DepthFigures, PlanSnapshot
-from core.measure.metrics import Summary
+from core.measure.order import Summary
 from core.measure.readings import GpuReading, Reading
 from core.measure.run import Cell, Run
 
@@ -94,10 +94,6 @@ class Facts:
     def on_gpu(self) -> bool:
         """Whether the plan has layers on a GPU."""
         return self.plan is not None and bool(self.plan.settings.get("gpu_layers"))
-
-    def cells_with(self, test: Callable[[Cell], bool]) -> tuple[Cell, ...]:
-        """The cells for which this is so."""
-        return tuple(cell for cell in self.run.cells if test(cell))
 
     # Telemetry.
 

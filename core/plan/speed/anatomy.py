@@ -183,23 +183,6 @@ class Sides:
         return self.memory.value >= self.arithmetic.value
 
 
-def achieved_bandwidth(plan: Plan, tok_s: float, depth: int) -> Number[float]:
-    """The bytes per second that a measured decode speed at some depth means."""
-    size = sum(share.bytes for share in Anatomy(plan).shares(depth))
-    return Number(
-        tok_s * size if size else None,
-        Unit.BYTES_PER_SECOND,
-        Source(Rank.DERIVED, "a measured speed and the bytes of a token"),
-        "tokens per second x bytes per token",
-        (
-            Input("measured", tok_s, Unit.TOKENS_PER_SECOND),
-            Input("bytes per token", size, Unit.BYTES),
-            Input("depth", depth, Unit.TOKENS),
-        ),
-        "" if size else plan.speed.bytes_per_token.note,
-    )
-
-
 def placed(plan: Plan) -> tuple[Placement, Reads]:
     """Where a plan's layers lie, and what each device reads."""
     placement = place(plan.model, plan.machine, plan.settings)

@@ -9,6 +9,7 @@ from itertools import pairwise
 from core.measure import metrics
 from core.measure.diagnosis import Point, point_of
 from core.measure.history import PlanSnapshot
+from core.measure.order import Summary
 from core.measure.run import Cell, Run, Sample
 from core.units import format_rate, format_seconds, format_share, format_tokens
 from gui.widgets.chart import Chart, Dot, Ink, Series
@@ -132,7 +133,7 @@ def _single(run: Run) -> Sequence[Cell]:
     return [cell for cell in run.cells if cell.concurrency == 1]
 
 
-def _ends(summary: metrics.Summary) -> tuple[float, float]:
+def _ends(summary: Summary) -> tuple[float, float]:
     """The interval of the median; where n does not allow one, the least and the most."""
     if summary.low is None or summary.high is None:
         return summary.least, summary.most

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from core.measure.diagnosis import Finding, diagnose
+from core.measure.diagnosis import Finding, diagnose, point_of
 from core.measure.history import DepthFigures, PlanSnapshot, snapshot
 from core.measure.readings import GpuReading, Reading
 from core.measure.run import Cell, Run, SampleKind
@@ -381,3 +381,16 @@ def test_without_telemetry_no_rule_fails() -> None:
         for share in (0.05, 0.5, 0.7, 1.5):
             for kept in (plan(), plan(band=False), None):
                 diagnose(replace(at_share(share), telemetry=telemetry), kept)
+
+
+def test_a_measured_speed_means_bytes_per_second_and_a_share_of_the_ceiling() -> None:
+    """domain.md 2: 936 GB/s over 16.1 GB of weights and 0.3 GB of cache is 57 tok/s; 57 passes a
+    second of 16.4 GB are 934.8 GB/s. Two tokens after a depth of 0 lie at 1.5 in the middle."""
+    there = DepthFigures(1, bytes=16_400_000_000, ceiling=936e9 / 16.4e9)
+    kept = replace(plan(), at=(there,), curve=())
+    two = runs.sample(57.0, tokens=2)
+    point = point_of(Cell(0, samples=(two,), finished=True), kept)
+    assert point is not None
+    assert point.depth == 1.5
+    assert point.bandwidth == pytest.approx(934.8e9)
+    assert point.share == pytest.approx(57 / 57.07, rel=1e-4)

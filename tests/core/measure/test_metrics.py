@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from core.measure import metrics
 from core.measure.checks import checked, oddities, said
 from core.measure.export import text
+from core.measure.order import median_rank, summary
 from core.measure.run import (
     Cell,
     Run,
@@ -57,20 +58,20 @@ def cell_of(*samples: Sample, concurrency: int = 1) -> Cell:
     [(1, 0), (5, 0), (6, 1), (8, 1), (9, 2), (11, 2), (12, 3), (15, 4), (20, 6), (25, 8), (30, 10)],
 )
 def test_the_interval_of_a_median_is_that_of_the_sign_test(n: int, rank: int) -> None:
-    assert metrics.median_rank(n) == rank
+    assert median_rank(n) == rank
 
 
 @pytest.mark.parametrize(("n", "covered"), [(6, 0.96875), (9, 0.9609375)])
 def test_the_interval_covers_as_often_as_it_says(n: int, covered: float) -> None:
     """Every way in which n values can lie about the median, each as likely as the others."""
-    rank = metrics.median_rank(n)
+    rank = median_rank(n)
     ways = [sum(signs) for signs in product((0, 1), repeat=n)]
     assert sum(rank <= below <= n - rank for below in ways) / len(ways) == covered
 
 
 @given(st.lists(st.floats(0.1, 1e4), min_size=1, max_size=60))
 def test_a_summary_holds_what_its_number_of_values_allows(values: list[float]) -> None:
-    found = metrics.summary(values)
+    found = summary(values)
     assert found is not None
     assert found.median == median(values)
     assert (found.low is None) == (len(values) < 6)
@@ -84,7 +85,7 @@ def test_a_summary_holds_what_its_number_of_values_allows(values: list[float]) -
 
 
 def test_a_summary_of_nothing_is_nothing() -> None:
-    assert metrics.summary([None, None]) is None
+    assert summary([None, None]) is None
     assert metrics.decode(Cell(0)) is None
 
 

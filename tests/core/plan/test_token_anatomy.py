@@ -13,7 +13,7 @@ from core.machine.link import Link
 from core.model import model_from
 from core.plan import resolve
 from core.plan.choice import Choice
-from core.plan.speed.anatomy import Anatomy, PartOfToken, achieved_bandwidth
+from core.plan.speed.anatomy import Anatomy, PartOfToken
 from core.plan.speed.spill import cliff, spill, spilled_seconds
 from core.provenance import Number, Rank, Source, Unit
 from tests.core.plan.test_expectation import MACHINES, WORDS, machine, specimen
@@ -82,15 +82,6 @@ def test_without_a_rate_of_arithmetic_that_side_is_unknown() -> None:
     assert sides.balance.value is None and sides.balance.note
     assert sides.memory_binds is None
     assert sides.memory.value is not None
-
-
-def test_a_measured_speed_means_bytes_per_second() -> None:
-    # 57 tok/s of 16.4 GB are 935 GB/s.
-    plan = resolve(specimen("Llama-3.1-8B"), machine("nvidia-geforce-rtx-3090"), Choice())
-    size = plan.speed.bytes_per_token.value
-    assert size is not None
-    found = achieved_bandwidth(plan, 57.0, plan.settings.depth)
-    assert found.value == pytest.approx(57 * size)
 
 
 def narrow(rate: float) -> Machine:
