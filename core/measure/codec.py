@@ -9,9 +9,12 @@ from __future__ import annotations
 import types
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
+from math import isfinite
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+
+_DEEPEST = 32  # of values that are kept as they came
 
 
 class BadValueError(ValueError):
@@ -47,7 +50,7 @@ def _hints(kind: type[Any]) -> dict[str, Any]:
 
 def _read(kind: Any, value: Any, where: str) -> Any:
     if kind is Any:
-        return value
+        return _as_it_came(value, where)
     origin = get_origin(kind)
     if origin in (Union, types.UnionType):
         if value is None:
@@ -60,7 +63,9 @@ def _read(kind: Any, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             raise BadValueError(f"{where} is no object")
         inner = get_args(kind)[1]
-        return {str(key): _read(inner, item, f"{where}.{key}") for key, item in value.items()}
+        return {
+            whole(str(key)): _read(inner, item, f"{where}.{key}") for key, item in value.items()
+        }
     if is_dataclass(kind) and isinstance(kind, type):
         return _object(kind, value, where)
     return _plain(kind, value, where)
@@ -97,7 +102,34 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
         except ValueError:
             raise BadValueError(f"{where} is none of {', '.join(kind)}") from None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
+        return float(_number(value, where))
     if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
-        return value
+        return _as_it_came(value, where)
     raise BadValueError(f"{where} is no {kind.__name__}")
+
+
+def _as_it_came(value: Any, where: str, depth: int = 0) -> Any:
+    """Any JSON value, if it can be calculated with, kept in a table and written out again."""
+    if isinstance(value, str):
+        return whole(value)
+    if isinstance(value, int | float):
+        return _number(value, where)
+    if isinstance(value, list | dict) and depth >= _DEEPEST:
+        raise BadValueError(f"{where} is nested too deeply")
+    if isinstance(value, list):
+        return [_as_it_came(item, where, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {whole(str(key)): _as_it_came(item, where, depth + 1) for key, item in value.items()}
+    return value
+
+
+def _number(value: float, where: str) -> float:
+    """A number that fits into 64 bits; the same object."""
+    if isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63:
+        return value
+    raise BadValueError(f"{where} is no number that can be")
+
+
+def whole(text: str) -> str:
+    """The text; half a character (JSON can write one) becomes "?"."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

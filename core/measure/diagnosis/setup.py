@@ -89,7 +89,7 @@ def split(f: Facts) -> Finding | None:
     """A part of the model runs on the CPU although the plan has it on the GPU."""
     if f.plan is None or not f.on_gpu or f.plan.unified:
         return None
-    planned = int(f.plan.settings["gpu_layers"])
+    planned = f.plan.settings.get("gpu_layers", 0)
     layers = f.target.gpu_layers
     evidence = []
     if layers is not None and 0 <= layers < planned:

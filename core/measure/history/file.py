@@ -91,6 +91,8 @@ def _connect(path: Path | None) -> sqlite3.Connection:
     connection = sqlite3.connect(
         path or ":memory:", timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
     )
+    # Letters that a fault of the disk has changed cost their own row, not every other one.
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -100,6 +102,9 @@ def _connect(path: Path | None) -> sqlite3.Connection:
             if verdict != "ok":
                 raise sqlite3.DatabaseError(verdict)
         schema.prepare(connection)
+    except UnicodeDecodeError:  # what is told of the damage names something that is damaged
+        connection.close()
+        raise sqlite3.DatabaseError("its names are no text") from None
     except BaseException:
         connection.close()
         raise

@@ -55,6 +55,14 @@ STEPS: tuple[str, ...] = (
     """,
 )
 VERSION = len(STEPS)
+_COLUMNS = {
+    "runs": {
+        *("id", "started", "ended", "status", "model", "head", "plan", "title", "notes"),
+        *("deleted", "owner", "line"),
+    },
+    "cells": {"run", "depth", "concurrency", "cell"},
+    "telemetry": {"run", "number", "reading"},
+}
 
 
 class NewerVersionError(Exception):
@@ -67,8 +75,6 @@ def prepare(connection: sqlite3.Connection) -> None:
     Each step is one transaction: killed in between, the file is of one version or of the next. A
     second window that does the same at the same time waits, and then finds it done.
     """
-    if _version(connection) == VERSION:
-        return
     for number in range(_version(connection), VERSION):
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -82,6 +88,10 @@ def prepare(connection: sqlite3.Connection) -> None:
         except BaseException:
             connection.execute("ROLLBACK")
             raise
+    for table, columns in _COLUMNS.items():
+        there = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
+        if not there >= columns:
+            raise sqlite3.DatabaseError(f"the table of {table} is not whole")
 
 
 def _version(connection: sqlite3.Connection) -> int:

@@ -6,13 +6,13 @@ Formulas and catalogues improve; what a run was expected to do then stays what i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 from core.machine.machine import Device, DeviceKind
 from core.model import fingerprint
 from core.plan import resolve
-from core.plan.plan import DepthPoint, DevicePlan, PartKind, Plan
+from core.plan.plan import DepthPoint, DevicePlan, PartKind, Plan, Settings
 from core.plan.speed.own_runs import configuration
 from core.provenance import Rank
 
@@ -34,6 +34,9 @@ class DepthFigures:
     mid: float | None = None
     high: float | None = None
     uncorrected: float | None = None
+
+
+_COUNTS = frozenset(each.name for each in fields(Settings) if str(each.type).startswith("int"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,15 @@ class PlanSnapshot:
     bandwidth_measured: bool = False
     several_channels: bool = False
     planned_gpus: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """What is read from a file may hold anything where a count belongs: that is not known."""
+        settings = {
+            name: value
+            for name, value in self.settings.items()
+            if name not in _COUNTS or type(value) is int
+        }
+        object.__setattr__(self, "settings", settings)
 
     def figures(self, depth: float) -> DepthFigures | None:
         """What was expected at a depth; between two points of the curve where it lies between and

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from core.measure.codec import BadValueError, from_json, to_json
+from core.measure.codec import BadValueError, from_json, to_json, whole
 from core.measure.history.file import alive, opened, this_process, unwritable
 from core.measure.history.line import Line, line_of, own_name
 from core.measure.history.snapshot import PlanSnapshot
@@ -102,7 +102,7 @@ class History:
                     run.started,
                     run.ended,
                     run.status.value,
-                    plan.model if plan is not None else run.target.model,
+                    whole(plan.model if plan is not None else run.target.model),
                     _head(run),
                     _dump(plan) if plan is not None else None,
                     self._owner if run.status is RunStatus.RUNNING else "",
@@ -139,12 +139,12 @@ class History:
     def rename(self, run_id: str, title: str) -> None:
         """Call it so; an empty title takes its own name back."""
         with self._writing() as db:
-            db.execute("UPDATE runs SET title = ? WHERE id = ?", (title.strip(), run_id))
+            db.execute("UPDATE runs SET title = ? WHERE id = ?", (whole(title.strip()), run_id))
 
     def note(self, run_id: str, notes: str) -> None:
         """Keep these notes with it."""
         with self._writing() as db:
-            db.execute("UPDATE runs SET notes = ? WHERE id = ?", (notes, run_id))
+            db.execute("UPDATE runs SET notes = ? WHERE id = ?", (whole(notes), run_id))
 
     def delete(self, run_ids: Iterable[str]) -> None:
         """Take these out of the list; `restore` brings them back until `purge`."""
@@ -177,11 +177,11 @@ class History:
                         run.started,
                         run.ended,
                         _settled(run.status).value,
-                        entry.plan.model if entry.plan is not None else run.target.model,
+                        whole(entry.plan.model if entry.plan is not None else run.target.model),
                         _head(run),
                         _dump(entry.plan) if entry.plan is not None else None,
-                        entry.title,
-                        entry.notes,
+                        whole(entry.title),
+                        whole(entry.notes),
                     ),
                 )
                 if made.rowcount == 0:
@@ -203,9 +203,11 @@ class History:
             ).fetchall()
         found = []
         for run_id, started, status, title, notes, text in rows:
-            line = self._line(run_id, text)
-            if line is not None:
-                found.append(Listed(run_id, started, RunStatus(status), title, notes, line))
+            known, line = _status(status), self._line(run_id, text)
+            if known is not None and line is not None:
+                found.append(
+                    Listed(run_id, _words(started), known, _words(title), _words(notes), line)
+                )
         return tuple(found)
 
     def _line(self, run_id: str, text: str | None) -> Line | None:
@@ -260,7 +262,7 @@ class History:
             try:
                 run = replace(
                     _load(Run, head),
-                    ended=ended,
+                    ended=_words(ended),
                     status=RunStatus(status),
                     cells=tuple(cells.get(run_id, ())),
                     telemetry=tuple(readings.get(run_id, ())),
@@ -269,7 +271,7 @@ class History:
             except ValueError as error:
                 logging.warning("run %s of the history is not understood: %s", run_id, error)
                 continue
-            yield Stored(run, kept, title, notes, deleted or "")
+            yield Stored(run, kept, _words(title), _words(notes), _words(deleted))
 
     # The file.
 
@@ -280,7 +282,7 @@ class History:
                 owners = db.execute(
                     "SELECT id, owner FROM runs WHERE status = 'running'"
                 ).fetchall()
-            dead = [run_id for run_id, owner in owners if not alive(owner)]
+            dead = [run_id for run_id, owner in owners if not alive(_words(owner))]
             if dead:
                 with self._writing() as db:
                     for run_id in dead:
@@ -349,7 +351,20 @@ def _dump(value: Any) -> str:
 
 
 def _load(kind: type[Any], text: str) -> Any:
-    return from_json(kind, json.loads(text))
+    """Raises ValueError."""
+    try:
+        return from_json(kind, json.loads(text))
+    except RecursionError:
+        raise BadValueError("it is nested too deeply") from None
+
+
+def _words(value: object) -> str:
+    """A text of a row; a row of a damaged file may hold anything."""
+    return value if isinstance(value, str) else ""
+
+
+def _status(text: object) -> RunStatus | None:
+    return next((status for status in RunStatus if status.value == text), None)
 
 
 def _settled(status: RunStatus) -> RunStatus:

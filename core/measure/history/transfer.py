@@ -13,7 +13,7 @@ from typing import Any
 
 from core import tabular
 from core.measure import metrics
-from core.measure.codec import BadValueError, from_json, to_json
+from core.measure.codec import BadValueError, from_json, to_json, whole
 from core.measure.diagnosis import diagnose, point_of
 from core.measure.history.snapshot import PlanSnapshot
 from core.measure.history.store import Stored
@@ -24,10 +24,7 @@ from core.measure.run import (
     RunStatus,
     Sample,
     SampleKind,
-    ServerKind,
     Target,
-    TokenSource,
-    with_cell,
 )
 from core.problems import Problem
 from core.units import format_rate, format_seconds, format_share
@@ -50,6 +47,9 @@ _PLAN_COLUMNS = (
     "machine", "cache_k", "cache_v", "gpu_layers", "verdict", "planned_bytes", "bytes_per_token",
     "ceiling_tok_s", "expected_low_tok_s", "expected_mid_tok_s", "expected_high_tok_s",
     "share_of_ceiling",
+)  # fmt: skip
+_OPTIONAL_NUMBERS = (
+    "first_byte_ns", "first_answer_ns", "ended_ns", "tokens", "prompt_tokens", "cached_tokens",
 )  # fmt: skip
 
 
@@ -194,30 +194,33 @@ def _from_json(text: str, name: str) -> tuple[Stored, ...]:
 def _from_csv(text: str, name: str) -> tuple[Stored, ...]:
     runs: dict[str, Run] = {}
     titles: dict[str, str] = {}
+    samples: dict[str, dict[tuple[int, int], list[Sample]]] = {}
     csv.field_size_limit(16_000_000)
     reader = csv.DictReader(io.StringIO(text))
     try:
         for row in reader:
             if None in row or None in row.values():
                 raise ValueError("it has other fields than the first line names")
-            run = runs.get(row["run"]) or _run_of(row)
-            cell = _cell_of(run, row)
-            runs[run.id] = with_cell(run, replace(cell, samples=(*cell.samples, _sample_of(row))))
-            titles[run.id] = row["title"]
-    except (ValueError, KeyError, TypeError, csv.Error) as error:
+            id = row["run"]
+            if id not in runs:
+                runs[id], titles[id], samples[id] = _run_of(row), row["title"], {}
+            sample = _sample_of(row)
+            samples[id].setdefault(_cell_of(row).key, []).append(sample)
+    except (ValueError, KeyError, TypeError, RecursionError, csv.Error) as error:
         raise _refused(f"Line {reader.line_num} is damaged: {error}.", name) from error
-    return tuple(Stored(_planned(run), None, titles[run.id]) for run in runs.values())
+    found = []
+    for id, run in runs.items():
+        cells = tuple(
+            Cell(*key, samples=tuple(each), finished=True)
+            for key, each in sorted(samples[id].items())
+        )
+        found.append(Stored(_planned(replace(run, cells=cells)), None, titles[id]))
+    return tuple(found)
 
 
 def _run_of(row: dict[str, str]) -> Run:
-    target = Target(
-        kind=ServerKind(row["server"]),
-        url=row["url"],
-        model=row["model"],
-        version=row["version"],
-        model_path=row["model_path"],
-        context=_int(row["context"]),
-    )
+    told = {name: row[name] for name in ("url", "model", "version", "model_path")}
+    target = from_json(Target, {**told, "kind": row["server"], "context": _int(row["context"])})
     return Run(
         id=row["run"],
         started=row["started"],
@@ -228,31 +231,21 @@ def _run_of(row: dict[str, str]) -> Run:
     )
 
 
-def _cell_of(run: Run, row: dict[str, str]) -> Cell:
-    key = int(row["depth"]), int(row["concurrency"])
-    return next((c for c in run.cells if c.key == key), Cell(*key, finished=True))
+def _cell_of(row: dict[str, str]) -> Cell:
+    return from_json(Cell, {name: int(row[name]) for name in ("depth", "concurrency")})
 
 
 def _sample_of(row: dict[str, str]) -> Sample:
-    told = json.loads(row["server_timings"]) if row["server_timings"] else {}
-    if not isinstance(told, dict):
-        raise ValueError("server_timings is no object")
-    return Sample(
-        kind=SampleKind(row["kind"]),
-        started_ns=int(row["started_ns"]),
-        arrivals_ns=tuple(map(int, row["arrivals_ns"].split())),
-        counts=tuple(map(int, row["counts"].split())),
-        first_byte_ns=_int(row["first_byte_ns"]),
-        first_answer_ns=_int(row["first_answer_ns"]),
-        ended_ns=_int(row["ended_ns"]),
-        tokens=_int(row["tokens"]),
-        token_source=TokenSource(row["token_source"]),
-        prompt_tokens=_int(row["prompt_tokens"]),
-        cached_tokens=_int(row["cached_tokens"]),
-        finish=row["finish"],
-        user=int(row["user"]),
-        round=int(row["round"]),
-        server_timings=told,
+    told = row["server_timings"]
+    return from_json(
+        Sample,
+        {
+            **{name: row[name] for name in ("kind", "token_source", "finish")},
+            **{name: int(row[name]) for name in ("started_ns", "user", "round")},
+            **{name: _int(row[name]) for name in _OPTIONAL_NUMBERS},
+            **{name: list(map(int, row[name].split())) for name in ("arrivals_ns", "counts")},
+            "server_timings": json.loads(told) if told else {},
+        },
     )
 
 
@@ -273,7 +266,7 @@ def _int(text: str) -> int | None:
 
 
 def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
+    return whole(value) if isinstance(value, str) else ""
 
 
 def _refused(message: str, name: str) -> TransferError:

@@ -15,6 +15,7 @@ from time import sleep
 import pytest
 
 from core.measure.history import History, HistoryError, Stored, schema, snapshot
+from core.measure.history.transfer import to_csv_text, to_json_text, to_markdown
 from core.measure.readings import Reading
 from core.measure.run import Run, RunStatus
 from tests.support import runs
@@ -249,6 +250,84 @@ def test_a_row_that_is_not_understood_costs_only_itself(path: Path) -> None:
         db.execute("UPDATE runs SET head = '{}' WHERE id = 'run-0'")
         db.execute("UPDATE cells SET cell = 'nonsense' WHERE run = 'run-1' AND depth = 0")
     assert [(s.run.id, len(s.run.cells)) for s in history.all()] == [("run-1", 1), ("run-2", 2)]
+    history.close()
+
+
+ODD = (b"\xff\xfe", 5, 1.5, "", "{}", "[]", "null", "[" * 100_000, "\x00", "9" * 400, "1e999")
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["no line yet", "with its line"])
+@pytest.mark.parametrize(
+    "column",
+    [
+        *("id", "started", "ended", "status", "model", "head", "plan", "title", "notes"),
+        *("deleted", "owner", "line"),
+    ],
+)
+def test_a_row_of_anything_costs_only_itself(path: Path, column: str, kept: bool) -> None:
+    for value in ODD:
+        path.unlink(missing_ok=True)
+        history = History(path)
+        keep(history, runs.run(id="odd"))
+        keep(history, runs.run(id="sound"))
+        if kept:
+            assert len(history.lines()) == 2
+        with history._writing() as db:
+            db.execute("PRAGMA defer_foreign_keys = ON")
+            db.execute("UPDATE cells SET run = ? WHERE run = 'odd' AND ? = 'id'", (value, column))
+            db.execute(f"UPDATE runs SET {column} = ? WHERE id = 'odd'", (value,))
+            if column == "owner":
+                db.execute("UPDATE runs SET status = 'running' WHERE id = 'odd'")
+        history.close()
+        history = History(path)
+        assert history.problem is None
+        assert "sound" in [line.id for line in history.lines()]
+        entries = history.all()
+        assert "sound" in [entry.run.id for entry in entries]
+        assert to_json_text(entries) and to_csv_text(entries)
+        assert all(to_markdown(entry) for entry in entries)
+        history.purge()
+        history.close()
+
+
+def test_a_name_that_is_no_text_in_the_file_or_half_typed_is_kept(path: Path) -> None:
+    """A model's name may hold bytes that are no UTF-8, which stand as half characters."""
+    history = History(path)
+    plan = snapshot(specimen_plan("Llama-3.1-8B"), (0,))
+    run = runs.run(target=replace(runs.TARGET, model="m\udc80", model_path="/a\udcff"))
+    history.begin(run, replace(plan, model="m\udc80"))
+    history.finish(run)
+    history.rename(run.id, "t\ud800")
+    history.note(run.id, "n\ud800")
+    (entry,) = history.all()
+    assert (entry.title, entry.notes) == ("t?", "n?")
+    assert len(history.lines()) == 1
+    history.close()
+
+
+def test_letters_that_are_no_unicode_cost_only_their_own_row(path: Path) -> None:
+    history = History(path)
+    for number in range(2):
+        keep(history, runs.run(id=f"run-{number}"))
+    history.rename("run-0", "a title")
+    history.close()
+    path.write_bytes(path.read_bytes().replace(b"a title", b"a \xff\xfe\xfd\xfc\xfb"))
+    history = History(path)
+    assert history.problem is None
+    assert [line.id for line in history.lines()] == ["run-0", "run-1"]
+    assert len(history.all()) == 2
+    history.close()
+
+
+def test_a_file_whose_tables_are_not_whole_is_set_aside(path: Path) -> None:
+    history = History(path)
+    history._connection.execute("ALTER TABLE runs RENAME COLUMN head TO xead")
+    history.close()
+    history = History(path)
+    assert history.problem is not None
+    assert history.problem.code == "history-damaged"
+    keep(history, runs.run())
+    assert len(history.all()) == 1
     history.close()
 
 

@@ -6,15 +6,19 @@ import csv
 import io
 import json
 import random
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.measure.diagnosis import diagnose
 from core.measure.history import History, Stored, snapshot
 from core.measure.history.compare import NO_DIFFERENCE, compare
+from core.measure.history.line import line_of
 from core.measure.history.transfer import (
     TransferError,
     bench_line,
@@ -103,6 +107,78 @@ def test_damaged_exports_never_raise_anything_else(data: st.DataObject) -> None:
         from_text(damaged)
     except TransferError as error:
         assert error.problem.message
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in JSON, of lists the first two."""
+    yield path
+    inner: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        inner = value.items()
+    elif isinstance(value, list):
+        inner = enumerate(value[:2])
+    for key, each in inner:
+        yield from places(each, (*path, key))
+
+
+ODD = (
+    *("null", "true", "-1", "1.5", "1e400", "NaN", "1" + "0" * 400, str(2**63), '"\\ud800"'),
+    *('"\\u0000"', "[]", "{}", '{"a": 1}', "1e-320", "[" * 900 + "]" * 900),
+)
+PLACES = [p for p in places(json.loads(EXPORTS[0])["runs"][0]) if p]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=[odd[:12] for odd in ODD])
+def test_whatever_stands_anywhere_in_an_export_is_refused_or_can_be_used(
+    tmp_path: Path, odd: str
+) -> None:
+    """Numbers beyond any column, numbers that are none, halves of characters, deep nests."""
+    history = History(tmp_path / "history.sqlite")
+    for path in PLACES:
+        value = json.loads(EXPORTS[0])
+        inner = value["runs"][0]
+        for key in path[:-1]:
+            inner = inner[key]
+        inner[path[-1]] = "@"
+        try:
+            entries = from_text(json.dumps(value).replace('"@"', odd))
+        except TransferError:
+            continue
+        history.add(entries)
+        for entry in entries:
+            diagnose(entry.run, entry.plan)
+            assert from_text(to_json_text([entry])) == (entry,)
+            to_csv_text([entry])
+            to_markdown(entry)
+            line_of(entry.run, entry.plan)
+    history.close()
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["9" * 30, "9" * 5000, "-1", "NaN", "1e400", "\x00", "{", '{"a": NaN}', "[" * 100_000, "x", ""]
+    + [f'{{"predicted_n": {n}, "predicted_ms": 1}}' for n in ("1e999", "9" * 400)],
+)
+def test_whatever_stands_in_any_field_of_a_table_is_refused_or_can_be_used(
+    tmp_path: Path, odd: str
+) -> None:
+    history = History(tmp_path / "history.sqlite")
+    head, *rows = list(csv.reader(io.StringIO(EXPORTS[1])))
+    for column in range(len(head)):
+        changed = [[*row[:column], odd, *row[column + 1 :]] for row in rows[:3]]
+        out = io.StringIO()
+        csv.writer(out).writerows([head, *changed])
+        try:
+            entries = from_text(out.getvalue())
+        except TransferError:
+            continue
+        history.add(entries)
+        for entry in entries:
+            diagnose(entry.run, entry.plan)
+            to_json_text([entry])
+            to_markdown(entry)
+            line_of(entry.run, entry.plan)
+    history.close()
 
 
 def test_what_is_imported_twice_is_there_once(tmp_path: Path) -> None:
