@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -46,6 +46,7 @@ from core.measure.wire.http import address_of
 from core.measure.work import default_depths
 from core.model.model import Model
 from core.problems import Problem, Severity, as_values
+from core.remote import is_link
 
 
 class _NoServerError(Exception):
@@ -211,8 +212,8 @@ def _loaded(found: Found, options: Options, key: str) -> Target:
     except NotLoadedError as error:
         raise _NoServerError(error.problem, found.url) from None
     named = [t for t in found.targets if options.name in ("", t.model)]
-    if len(named) > 1:
-        names = ", ".join(display(t.model) for t in named)
+    if len({t.model for t in named}) > 1:
+        names = _some_names(t.model for t in named)
         raise BadRequestError(f"the server has several models; name one with --name: {names}")
     if named:
         return named[0]
@@ -224,9 +225,16 @@ def _loaded(found: Found, options: Options, key: str) -> Target:
     raise _NoServerError(found.problem or _no_model(found, options.name), found.url)
 
 
+def _some_names(names: Iterable[str]) -> str:
+    """Ten of them, safe to show; a server may have thousands."""
+    known = list(dict.fromkeys(filter(None, names)))
+    more = f" and {len(known) - 10:,} more" if len(known) > 10 else ""
+    return ", ".join(map(display, known[:10])) + more
+
+
 def _no_model(found: Found, name: str) -> Problem:
     known = [t.model for t in found.targets] + list(found.available)
-    names = ", ".join(display(each) for each in dict.fromkeys(known[:10]))
+    names = _some_names(known)
     message = f"The server has no model {display(name)}." if name else "No model is loaded."
     advice = f"Name one with --name: {names}." if names else "Load one first."
     return Problem("no_model", message, advice=advice)
@@ -240,7 +248,8 @@ def _model(options: Options, target: Target) -> tuple[Model | None, tuple[Proble
     from core.command_line.reports import open_model
 
     local = is_this_computer(address_of(target.url).host)
-    path = options.model or (target.model_path if local else "")
+    told = target.model_path if local and not is_link(target.model_path) else ""
+    path = options.model or told  # what a server calls its file opens no connection
     if not path:
         return None, ()
     model = open_model(path)

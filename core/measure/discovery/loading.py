@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic, sleep
 
+from core.gguf import display
 from core.measure.dialects.ollama import KEEP_ALIVE
 from core.measure.discovery.probe import probe
 from core.measure.discovery.values import Found, State
@@ -63,7 +64,9 @@ def load_into_ollama(url: str, model: str, key: str = "", seconds: float = LOAD_
     except NoAnswerError as error:
         raise NotLoadedError(
             Problem(
-                "not_loaded", f"Ollama did not load {model}: {error}.", advice="See Ollama's log."
+                "not_loaded",
+                f"Ollama did not load {display(model)}: {error}.",
+                advice="See Ollama's log.",
             )
         ) from None
     if answer.status != 200:

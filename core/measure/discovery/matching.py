@@ -61,7 +61,7 @@ def _same_file(path: str, model: Model) -> bool:
         return theirs.is_absolute() and any(
             theirs.samefile(ours) for ours in model.file.paths if ours.exists()
         )
-    except OSError:
+    except (OSError, ValueError):  # a server may tell what no path can be
         return False
 
 

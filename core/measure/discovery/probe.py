@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 from core.measure.dialects.pieces import count_in, object_in, words_in
@@ -17,7 +18,9 @@ from core.problems import Problem
 
 CONNECT_SECONDS = 0.3
 ANSWER_SECONDS = 1.5
-_FROM = re.compile(r"^FROM\s+(.+?)\s*$", re.M)
+WHOLE_SECONDS = 15.0  # for all questions together
+_MOST_LOADED = 64  # models that an Ollama is asked about one by one
+_FROM = re.compile(r"^FROM[ \t]+(\S.*)$", re.M)
 _CACHE_TYPE = re.compile(rb'cache_dtype="([^"]{1,20})"')
 
 Question = Callable[..., Answer]
@@ -30,8 +33,11 @@ def probe(address: Address, key: str = "", seconds: float = ANSWER_SECONDS) -> F
     paths as well, so that a list of models alone says little.
     """
 
+    end = monotonic() + WHOLE_SECONDS
+
     def question(path: str, body: dict[str, Any] | None = None) -> Answer:
-        return ask(address, path, body, key, CONNECT_SECONDS, seconds)
+        left = max(0.0, end - monotonic())
+        return ask(address, path, body, key, CONNECT_SECONDS, min(seconds, left))
 
     try:
         return _probe(address.url, question)
@@ -91,7 +97,7 @@ def _llama_server(url: str, question: Question) -> Found:
 
 def _router(url: str, models: list[dict[str, Any]], version: str) -> Found:
     """A llama-server that starts others by a model's name."""
-    from core.measure.discovery.processes import options_of, without_secrets
+    from core.measure.discovery.processes import count_of, options_of, without_secrets
 
     targets, names = [], []
     for each in models:
@@ -113,10 +119,10 @@ def _router(url: str, models: list[dict[str, Any]], version: str) -> Found:
                 model_path=words_in(each, "path") or options.get("model", ""),
                 model_bytes=count_in(meta, "size"),
                 parameters=count_in(meta, "n_params"),
-                context=count_in(meta, "n_ctx") or (int(context) if context.isdecimal() else None),
+                context=count_in(meta, "n_ctx") or count_of(context),
                 cache_k=options.get("cache_k", ""),
                 cache_v=options.get("cache_v", ""),
-                gpu_layers=int(layers) if layers.isdecimal() else None,
+                gpu_layers=count_of(layers),
                 arguments=without_secrets(arguments),
             )
         )
@@ -131,12 +137,12 @@ def _ollama(url: str, question: Question) -> Found:
     if listed.status in (401, 403):
         return Found(url, State.NEEDS_KEY, kind, problem=refusal(listed.status, listed.body))
     targets = []
-    for each in _entries(listed, "models"):
+    for each in _entries(listed, "models")[:_MOST_LOADED]:
         name = words_in(each, "model") or words_in(each, "name")
         details = object_in(each, "details")
         shown = question("/api/show", {"model": name}).object()
         info = object_in(shown, "model_info")
-        trained = next((v for n, v in info.items() if n.endswith(".context_length")), None)
+        trained = next((name for name in info if name.endswith(".context_length")), "")
         path = _FROM.search(words_in(shown, "modelfile"))
         # What is loaded is more than the weights: the cache and the buffers as well.
         loaded, on_gpu = count_in(each, "size"), count_in(each, "size_vram")
@@ -146,11 +152,11 @@ def _ollama(url: str, question: Question) -> Found:
                 url,
                 model=name,
                 version=version,
-                model_path=path[1].strip('"') if path else "",
+                model_path=path[1].strip().strip('"') if path else "",
                 parameters=count_in(info, "general.parameter_count"),
                 label=words_in(details, "quantization_level"),
                 context=count_in(each, "context_length") or None,
-                trained_context=trained if isinstance(trained, int) else None,
+                trained_context=count_in(info, trained),
                 loaded_bytes=loaded,
                 gpu_bytes=on_gpu,
             )

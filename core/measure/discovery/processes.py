@@ -142,10 +142,15 @@ def options_of(words: Sequence[str], environment: Mapping[str, str]) -> dict[str
     return found
 
 
+def count_of(text: str) -> int | None:
+    """A count among options; None for anything else, such as "auto"."""
+    return int(text) if text.isdecimal() and len(text) < 16 else None
+
+
 def with_process(target: Target, process: Listener) -> Target:
     """The target with what only its process tells; what the server itself says stays."""
     options = process.options
-    layers = options.get("gpu_layers", "")
+    layers = count_of(options.get("gpu_layers", ""))
     return replace(
         target,
         pid=process.pid,
@@ -153,6 +158,6 @@ def with_process(target: Target, process: Listener) -> Target:
         model_path=target.model_path or options.get("model", ""),
         cache_k=target.cache_k or options.get("cache_k", ""),
         cache_v=target.cache_v or options.get("cache_v", ""),
-        gpu_layers=int(layers) if layers.isdecimal() else target.gpu_layers,
+        gpu_layers=target.gpu_layers if layers is None else layers,
         speculative=True if "draft" in options else target.speculative,
     )

@@ -22,7 +22,7 @@ from core.measure.keys import VARIABLE
 from core.measure.run import ServerKind, Target
 from core.measure.work import default_depths
 from tests.support.played_servers import Played, playing
-from tests.support.replay import Act, Asked, Pause, Replay, always, answer
+from tests.support.replay import Act, Asked, Pause, Replay, always, answer, replay
 
 ROOT = Path(__file__).resolve().parents[3]
 QUICK = ("--runs", "6", "--tokens", "8")
@@ -389,3 +389,26 @@ def test_a_history_that_cannot_be_written_costs_a_word_and_nothing_else(
     assert told.status == 0
     assert told.json["status"] == "done"
     assert "The history could not be written" in told.err
+
+
+def test_a_link_that_a_server_calls_its_file_is_not_followed(run: Run) -> None:
+    """No server makes this program ask another address."""
+    played = Played()
+    with playing(ServerKind.LLAMA_SERVER, played) as (server, _), replay({}) as other:
+        as_llama(server, played)
+        props = {"build_info": "b1", "total_slots": 1, "model_path": f"{other.url}/m.gguf"}
+        server.scripts["/props"] = always(props)
+        told = run(server.url, "--depths", "0", *QUICK)
+        assert other.asked == []
+    assert told.status == 0
+
+
+def test_a_server_with_thousands_of_models_has_ten_of_them_named(run: Run) -> None:
+    loaded = [{"id": f"model-{n}", "status": {"value": "loaded"}} for n in range(3000)]
+    with playing(ServerKind.LLAMA_SERVER, Played()) as (server, _):
+        as_llama(server, Played())
+        server.scripts["/v1/models"] = always({"data": loaded})
+        told = run(server.url)
+    assert told.status == 2
+    assert "model-9 and 2,990 more" in told.err
+    assert len(told.err) < 500

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -164,6 +166,52 @@ def test_ollama_tells_what_is_loaded_where_it_lies_and_how_much_of_it_is_on_the_
     assert server.available == ("qwen3:14b", "gemma3:270m")
     # Nothing that would load a model was asked.
     assert {asked.path for asked in played.asked} <= set(OLLAMA)
+
+
+def test_an_ollama_with_thousands_of_models_is_asked_about_some() -> None:
+    many = [{"name": f"m{number}"} for number in range(3000)]
+    server, played = found(OLLAMA | {"/api/ps": always({"models": many})})
+    assert server.state is State.READY
+    assert len(played.bodies("/api/show")) < 100
+
+
+def test_a_server_that_answers_each_question_late_is_silent_in_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(import_module("core.measure.discovery.probe"), "WHOLE_SECONDS", 0.5)
+
+    def late(asked: Asked) -> Iterable[Act]:
+        return [Pause(0.2), answer({"models": [{"name": f"m{n}"} for n in range(50)]})]
+
+    scripts = dict.fromkeys(("/api/ps", "/api/show", "/api/tags", "/api/version"), late)
+    begun = monotonic()
+    server, _ = found({"/": always("Ollama is running")} | scripts)
+    assert monotonic() - begun < 3
+    assert server.state is State.SILENT
+
+
+@pytest.mark.parametrize("trained", [True, -1, 2**70, "x", None])
+def test_a_length_that_is_none_is_not_known(trained: Any) -> None:
+    shown = always({"model_info": {"a.context_length": trained}})
+    server, _ = found(OLLAMA | {"/api/show": shown})
+    (target,) = server.targets
+    assert target.trained_context is None
+
+
+def test_a_long_line_of_a_modelfile_is_read_at_once() -> None:
+    shown = always({"modelfile": "FROM x" + " " * 200_000 + "y"})
+    begun = monotonic()
+    server, _ = found(OLLAMA | {"/api/show": shown})
+    assert monotonic() - begun < 3
+    assert server.targets[0].model_path.startswith("x ")
+
+
+def test_options_of_a_router_that_are_no_counts_are_not_known() -> None:
+    args = ["--ctx-size", "9" * 5000, "-ngl", "8" * 5000]
+    models = {"data": [{"id": "m", "status": {"value": "loaded", "args": args}}]}
+    server, _ = found(llama("b11549", "v1_models") | {"/v1/models": always(models)})
+    (target,) = server.targets
+    assert (target.context, target.gpu_layers) == (None, None)
 
 
 def test_ollama_without_a_model_is_empty_and_names_what_it_could_load() -> None:

@@ -43,6 +43,11 @@ def test_a_copy_is_known_by_what_it_holds(model: Model) -> None:
     assert match_file(same, model).same is True
 
 
+@pytest.mark.parametrize("path", ["/a\0b", "/" + "a" * 100_000, "\ud800", "/dev/full", "//"])
+def test_a_path_that_leads_nowhere_decides_nothing(model: Model, path: str) -> None:
+    assert match_file(replace(TARGET, model_path=path), model).same is None
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
