@@ -92,6 +92,7 @@ def worker(port: int) -> None:
         control,
         first_seconds=10,
         stall_seconds=10,
+        most_tokens=10**9,
         watch=lambda now: outbox.say(Progress(0, 1, "run", 0.5, now[0].recorder.written)),
     )
     sampler.stop()

@@ -8,11 +8,13 @@ from statistics import median
 
 from core.measure import metrics
 from core.measure.metrics import DEPTH_SLACK, KEPT_SLACK
+from core.measure.prompts import believable
 from core.measure.run import Cell, Run, Sample, SampleKind
 from core.problems import Problem, Severity
 from core.units import format_share, format_tokens
 
 LEAST_SHARE = 0.9  # of the tokens asked for; a shorter answer ended by itself
+COUNT_SLACK = 16  # tokens that a server may write beyond those asked for
 COLD_SLACK = 16  # tokens that a fresh prompt may share with another one: what begins every text
 RELOAD_SECONDS = 0.2
 COLLECTED_SHARE = 0.2  # of arrivals
@@ -28,7 +30,7 @@ def checked(sample: Sample, depth: int, tokens: int, exact: bool) -> Sample:
     """The sample with what is wrong about it. ``exact``: the prompt went as token ids."""
     if sample.problems:
         return sample
-    found = [
+    found = _miscounted(sample, depth, tokens) or [
         *_ended_well(sample, tokens),
         *_prompt_as_sent(sample, depth, exact),
         *_cache_as_meant(sample, depth),
@@ -43,6 +45,31 @@ def checked(sample: Sample, depth: int, tokens: int, exact: bool) -> Sample:
             )
         )
     return replace(sample, problems=tuple(found)) if found else sample
+
+
+def _miscounted(sample: Sample, depth: int, tokens: int) -> list[Problem]:
+    """Rates follow from the server's counts: those that cannot be give no figure."""
+    read = sample.prompt_tokens or 0
+    if not believable(read, depth):
+        return [_miscount(f"{format_tokens(read)} tokens in a prompt of {format_tokens(depth)}")]
+    told = (sample.server_timings.get(name) for name in ("predicted_n", "eval_count"))
+    written = max(n for n in (sample.tokens, *told, 0) if isinstance(n, int | float))
+    if written > 2 * max(tokens, len(sample.arrivals_ns)) + COUNT_SLACK:
+        return [
+            _miscount(
+                f"{format_tokens(int(written))} tokens, although {format_tokens(tokens)} were "
+                f"asked for and {format_tokens(len(sample.arrivals_ns))} pieces of text came"
+            )
+        ]
+    return []
+
+
+def _miscount(what: str) -> Problem:
+    return Problem(
+        "miscounted",
+        f"The server counted {what}: no figure can follow from that.",
+        advice="Is something between this program and the server, such as a proxy?",
+    )
 
 
 def _ended_well(sample: Sample, tokens: int) -> list[Problem]:

@@ -20,7 +20,9 @@ from core.measure.wire.ask import Answer, NoAnswerError, ask
 from core.measure.wire.http import Address, address_of, request_bytes
 from core.problems import Problem
 
-_RUNNING = re.compile(rb"^vllm:num_requests_running(?:\{[^}]*\})? ([0-9.]+)", re.M)
+_RUNNING = re.compile(
+    rb"^vllm:num_requests_running(?:\{[^\n]*\})? ([0-9]{1,18}(?:\.[0-9]+)?)(?: |$)", re.M
+)
 
 
 class ClientError(Exception):

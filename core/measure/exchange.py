@@ -15,6 +15,7 @@ from core.measure.recorder import CUT_OFF, Recorder
 from core.measure.wire.connect import connect, receive, send
 from core.measure.wire.http import Address
 from core.problems import Problem
+from core.units import format_tokens
 
 LOOK_SECONDS = 0.1  # at least so often somebody may look at the progress
 SLEPT_SECONDS = 1.0
@@ -43,11 +44,21 @@ def gone(error: OSError) -> Problem:
     )
 
 
+def endless(tokens: int) -> Problem:
+    """It writes on and on."""
+    return Problem(
+        "endless",
+        f"The server wrote {format_tokens(tokens)} tokens, many more than it was asked for, and "
+        "did not end.",
+        advice="It passes over the number of tokens in a request, so it cannot be measured.",
+    )
+
+
 def stalled(seconds: float) -> Problem:
     """It says nothing, and no error either."""
     return Problem(
         "stall",
-        f"The server said nothing for {seconds:.0f} s, so the request was given up.",
+        f"The server wrote nothing for {seconds:.0f} s, so the request was given up.",
         advice="See whether it is stuck or serves somebody else; a longer patience can be set.",
     )
 
@@ -61,6 +72,8 @@ class Exchange:
     recorder: Recorder
     started_ns: int = 0
     last_ns: int = 0  # when it last said something
+    further_ns: int = 0  # when it last was further than before
+    how_far: tuple[int, int] = (0, 0)  # tokens written, tokens of the prompt read
     round_trip_ns: int | None = None  # what it took to connect
     connection: socket.socket | None = field(default=None, repr=False)
 
@@ -75,15 +88,17 @@ def exchange_all(
     *,
     first_seconds: float,
     stall_seconds: float,
+    most_tokens: int,
     watch: Watch | None = None,
     clock: Callable[[], int] = perf_counter_ns,
     asleep: Callable[[], float] = asleep_seconds,
 ) -> None:
     """Send all requests and record their answers; returns when each has ended in some way.
 
-    Connections are opened before any clock starts. A server may be silent for ``first_seconds``
-    until its first text and for ``stall_seconds`` after. ``watch`` is called some ten times a
-    second. Never raises for what a server or a network does.
+    Connections are opened before any clock starts. A server may take ``first_seconds`` until its
+    first text and ``stall_seconds`` for more of it; signs of life that bring neither text nor more
+    of the prompt do not count. Beyond ``most_tokens`` it is stopped. ``watch`` is called some ten
+    times a second. Never raises for what a server or a network does.
     """
     slept = asleep()
     for each in exchanges:
@@ -102,7 +117,8 @@ def exchange_all(
             selector.register(control.wake, selectors.EVENT_READ)
             for each in exchanges:
                 _begin(each, selector, clock)
-            _listen(exchanges, selector, control, first_seconds, stall_seconds, watch, clock)
+            patience = _Patience(first_seconds, stall_seconds, most_tokens)
+            _listen(exchanges, selector, control, patience, watch, clock)
     finally:
         _close(exchanges)
         if collects:
@@ -112,11 +128,29 @@ def exchange_all(
             each.recorder.fail(SLEPT, each.last_ns - each.started_ns)
 
 
+@dataclass(frozen=True, slots=True)
+class _Patience:
+    first_seconds: float
+    stall_seconds: float
+    most_tokens: int
+
+    def lost(self, each: Exchange, now: int) -> Problem | None:
+        """Why an answer is not waited for any longer."""
+        recorder = each.recorder
+        how_far = (recorder.written, recorder.prompt_done or 0)
+        if how_far != each.how_far:
+            each.how_far, each.further_ns = how_far, each.last_ns
+        seconds = self.stall_seconds if recorder.written else self.first_seconds
+        if now - each.further_ns > seconds * 1e9:
+            return stalled(seconds)
+        return endless(recorder.written) if recorder.written > self.most_tokens else None
+
+
 def _begin(each: Exchange, selector: selectors.BaseSelector, clock: Callable[[], int]) -> None:
     connection = each.connection
     assert connection is not None
     left = memoryview(each.request)
-    each.started_ns = each.last_ns = clock()
+    each.started_ns = each.last_ns = each.further_ns = clock()
     try:
         left = left[send(connection, left) :]
         while left:  # a long prompt does not go out in one piece
@@ -135,8 +169,7 @@ def _listen(
     exchanges: Sequence[Exchange],
     selector: selectors.BaseSelector,
     control: Control,
-    first_seconds: float,
-    stall_seconds: float,
+    patience: _Patience,
     watch: Watch | None,
     clock: Callable[[], int],
 ) -> None:
@@ -156,9 +189,9 @@ def _listen(
             continue
         next_look = now + int(LOOK_SECONDS * 1e9)
         for each in exchanges:
-            patience = stall_seconds if each.recorder.written else first_seconds
-            if not each.recorder.done and now - each.last_ns > patience * 1e9:
-                each.recorder.fail(stalled(patience), now - each.started_ns)
+            lost = None if each.recorder.done else patience.lost(each, now)
+            if lost is not None:
+                each.recorder.fail(lost, now - each.started_ns)
                 _unregister(each, selector)
         if watch is not None:
             watch(exchanges)

@@ -22,6 +22,7 @@ HAND_OVER_SECONDS = 1e-4
 DELIVERY = 0.03  # by more than this the client and the server may not differ
 KEPT_SLACK = 16  # tokens of a prompt that a server may read anew although it keeps the rest
 DEPTH_SLACK = 2  # tokens by which a prompt of words may miss its depth
+_LEAST_NUMBER = 1e-9  # of a time in any unit: no clock shows less
 
 
 # One request ------------------------------------------------------------------------------------
@@ -141,9 +142,9 @@ def drafted(sample: Sample) -> tuple[int, int] | None:
     """Tokens that a draft proposed and those that were taken; None where none was used."""
     proposed = sample.server_timings.get("draft_n")
     taken = sample.server_timings.get("draft_n_accepted")
-    if isinstance(proposed, int) and isinstance(taken, int) and proposed > 0:
-        return proposed, taken
-    return None
+    if not isinstance(proposed, int) or not isinstance(taken, int) or proposed <= 0:
+        return None
+    return (proposed, taken) if 0 <= taken <= proposed else None
 
 
 def step_rate(sample: Sample) -> float | None:
@@ -153,7 +154,7 @@ def step_rate(sample: Sample) -> float | None:
     draft = drafted(sample)
     if rate is None or draft is None or sample.tokens is None or sample.tokens < 2:
         return rate
-    return rate * max(0, sample.tokens - draft[1] - 1) / (sample.tokens - 1)
+    return rate * max(1, sample.tokens - draft[1] - 1) / (sample.tokens - 1)
 
 
 def shared_reads(sample: Sample) -> float | None:
@@ -354,6 +355,7 @@ def outliers(cell: Cell) -> tuple[Sample, ...]:
 
 
 def _number(value: object) -> float | None:
-    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+    """A count or a time above nothing, as any clock could show it."""
+    if isinstance(value, int | float) and not isinstance(value, bool) and value >= _LEAST_NUMBER:
         return float(value)
     return None

@@ -53,6 +53,12 @@ class Prompt:
     text: str = ""
 
 
+def believable(counted: int, sent: int) -> bool:
+    """Whether a server can have counted so many tokens in a prompt of ``sent``: a template puts
+    some in front, and words may be several tokens each."""
+    return counted <= 4 * sent + 16_384
+
+
 def words_in(vocabulary: Iterable[str]) -> tuple[str, ...]:
     """Whole words of a vocabulary that are one token with a space before; empty where too few.
 
@@ -103,6 +109,8 @@ class TextPrompts:
             return False
         words = prompt.text.count(" ")
         if words + counted - prompt.tokens < 0 or counted <= 0:
+            return False
+        if not believable(counted, prompt.tokens):
             return False
         changed = counted - words != self._more
         self._more = counted - words

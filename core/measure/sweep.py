@@ -8,6 +8,7 @@ from time import perf_counter_ns
 from typing import Any
 from uuid import uuid4
 
+from core.gguf import display
 from core.measure.checks import PASSING, checked, oddities
 from core.measure.client import Client, ClientError
 from core.measure.clocks import asleep_seconds, utc_now
@@ -40,6 +41,8 @@ MARGIN = 16  # tokens of a context that are left free
 TRIES = 3  # of a round of requests, before its cell is given up
 SLOWEST_PREFILL = 10.0  # tokens per second: patience with a silent server grows with the prompt
 
+# A server that writes on beyond so much passes over the number of tokens that it was asked for.
+_MORE_THAN_ASKED, _FEW_TOKENS = 16, 64
 _LEAST_RATED_NS = 200_000_000  # from the first text on, before a rate is shown
 
 Say = Callable[[Event], None]
@@ -166,10 +169,9 @@ class Sweep:
             samples = self._perform(kind, prompts, self._plan.tokens, done)
             fault = _fault(samples)
             if fault is None:
-                failures = 0
                 self._pace.step_done(depth, level, kind)
                 if kind is SampleKind.RUN:
-                    done += 1
+                    done, failures = done + 1, 0  # a warm-up that went well gets nowhere
                 else:
                     warm -= 1
                 continue
@@ -280,6 +282,7 @@ class Sweep:
             self._control,
             first_seconds=self._plan.stall_seconds + to_read / slowest,
             stall_seconds=self._plan.stall_seconds,
+            most_tokens=_MORE_THAN_ASKED * (tokens + _FEW_TOKENS),
             watch=lambda now: self._watch(now, tokens),
             clock=self._clock,
             asleep=self._asleep,
@@ -304,7 +307,7 @@ class Sweep:
         self._other_model_said = True
         problem = Problem(
             "other_model",
-            f"{model} answered, although {asked} was asked for.",
+            f"{display(model)} answered, although {display(asked)} was asked for.",
             Severity.WARNING,
             "The figures are those of the model that answered.",
         )

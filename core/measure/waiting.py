@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 
 from core.measure.client import Client
 from core.measure.control import Control
@@ -36,39 +37,40 @@ class Waiting:
     def until_ready(self) -> None:
         """While it loads its model. Raises RunError where it does not come to an end,
         NoAnswerError where nobody answers."""
-        waited = 0.0
+        end = monotonic() + LOAD_SECONDS
         while True:
             answer = self._client.state()
             if answer.status < 300:
                 return
-            if answer.status != 503 or waited >= LOAD_SECONDS:
+            if answer.status != 503 or monotonic() >= end:
                 raise RunError(refusal(answer.status, answer.body))
-            waited += self._pause(_LOOK_SECONDS)
+            self._pause(_LOOK_SECONDS)
 
     def until_back(self, fault: Problem) -> None:
         """A server that broke off may come back, if something starts it again at once. Raises
         RunError where it does not."""
-        waited = 0.0
+        end = monotonic() + GONE_SECONDS
         while True:
             try:
                 self.until_ready()
                 return
             except NoAnswerError:
-                if waited >= GONE_SECONDS:
+                if monotonic() >= end:
                     raise RunError(_lost(fault)) from None
-            waited += self._pause(_LOOK_SECONDS)
+            self._pause(_LOOK_SECONDS)
 
     def until_idle(self) -> bool:
         """Until nobody else is served, within limits; whether somebody still is."""
-        waited = 0.0
+        begun = monotonic()
         while True:
             try:
                 busy = self._client.busy()
             except NoAnswerError:
                 return False  # the request itself will tell
+            waited = monotonic() - begun
             if not busy or waited >= IDLE_SECONDS:
                 return bool(busy)
-            waited += self._pause(_SHORT_LOOK_SECONDS if waited < 1 else _LOOK_SECONDS)
+            self._pause(_SHORT_LOOK_SECONDS if waited < 1 else _LOOK_SECONDS)
 
     def shared(self) -> bool:
         """Whether the server still works although what was asked of it has ended: then it did so
@@ -81,10 +83,9 @@ class Waiting:
         except NoAnswerError:
             return False
 
-    def _pause(self, seconds: float) -> float:
+    def _pause(self, seconds: float) -> None:
         self._tell()
         self._control.wait(seconds)
-        return seconds
 
 
 def _lost(fault: Problem) -> Problem:

@@ -14,6 +14,7 @@ from core.measure.dialects.pieces import (
     count_in,
     error_in,
     object_in,
+    timings_in,
     words_in,
 )
 
@@ -43,7 +44,7 @@ def read(values: dict[str, Any]) -> Piece:
     text = bool(words_in(values, "content"))
     count = count_in(values, "tokens_predicted")
     if values.get("stop") is True:
-        timings = object_in(values, "timings")
+        timings = timings_in(object_in(values, "timings"))
         summary = Summary(
             tokens=count,
             prompt_tokens=count_in(values, "tokens_evaluated"),

@@ -14,6 +14,7 @@ from core.measure.dialects.pieces import (
     count_in,
     error_in,
     object_in,
+    timings_in,
     words_in,
 )
 
@@ -67,7 +68,7 @@ def read(values: dict[str, Any]) -> Piece:
             prompt_tokens=count_in(values, "prompt_eval_count"),
             cached_tokens=count_in(values, "prompt_eval_cached_count"),
             finish=words_in(values, "done_reason"),
-            timings={name: values[name] for name in _TIMES if name in values},
+            timings=timings_in({name: values[name] for name in _TIMES if name in values}),
         )
         return Piece(text, only_thinking, summary=summary, model=model, ends=True)
     return Piece(text, only_thinking, model=model) if text else NOTHING

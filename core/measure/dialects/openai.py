@@ -10,6 +10,7 @@ from core.measure.dialects.pieces import (
     count_in,
     error_in,
     object_in,
+    timings_in,
     words_in,
 )
 from core.measure.run import ServerKind
@@ -66,7 +67,7 @@ def read(values: dict[str, Any]) -> Piece:
     delta = object_in(choice, "delta")
     answer = bool(words_in(choice, "text") or words_in(delta, "content") or delta.get("tool_calls"))
     thinking = not answer and any(words_in(delta, name) for name in _THINKING)
-    usage, timings = object_in(values, "usage"), object_in(values, "timings")
+    usage, timings = object_in(values, "usage"), timings_in(object_in(values, "timings"))
     summary = None
     finish = words_in(choice, "finish_reason")
     if usage or timings or finish:

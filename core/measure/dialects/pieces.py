@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+# No server counts further than a float is exact to, and no time is longer in any unit.
+MOST = 2**53
+_MOST_WORDS = 200  # of a text among the timings
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -41,13 +45,24 @@ NOTHING = Piece()
 def count_in(values: dict[str, Any], name: str) -> int | None:
     """A count that is there and is one; a missing count is unknown, not 0."""
     value = values.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    return value if type(value) is int and 0 <= value <= MOST else None
+
+
+def timings_in(values: dict[str, Any]) -> dict[str, Any]:
+    """What a server says about times, as it says it, without what no clock and no counter shows."""
+    return {name: value for name, value in values.items() if _is_plain(value)}
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, int | float):
+        return abs(value) <= MOST  # no number is not
+    return value is None or (isinstance(value, str) and len(value) <= _MOST_WORDS)
 
 
 def words_in(values: dict[str, Any], name: str) -> str:
-    """A text that is there and is one; else nothing."""
+    """A text that is there and is one; else nothing. Half a character counts as "?"."""
     value = values.get(name)
-    return value if isinstance(value, str) else ""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
 def object_in(values: dict[str, Any], name: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from core.measure.wire.http import WireError
 
 MOST_EVENT = 16 * 1024 * 1024
+_LINE = 64  # what keeping a line takes, be it empty
 
 
 class StreamEvent(NamedTuple):
@@ -58,6 +59,7 @@ class ServerSentEvents:
         self._lines = _Lines()
         self._name = ""
         self._data: list[bytes] = []
+        self._size = 0
 
     def feed(self, data: bytes) -> Iterator[StreamEvent]:
         """The events that these bytes complete. Raises WireError for a line without an end."""
@@ -65,13 +67,14 @@ class ServerSentEvents:
             if not line:
                 if self._data:
                     yield StreamEvent(self._name, b"\n".join(self._data))
-                self._name, self._data = "", []
+                self._name, self._data, self._size = "", [], 0
                 continue
             field, _, value = line.partition(b":")
             value = value.removeprefix(b" ")
             if field == b"data":
                 self._data.append(value)
-                if sum(map(len, self._data)) > MOST_EVENT:
+                self._size += len(value) + _LINE
+                if self._size > MOST_EVENT:
                     raise WireError("an event of the answer has no end")
             elif field == b"event":
                 self._name = value.decode("utf-8", "replace")

@@ -109,6 +109,7 @@ class Response:
         self.headers: dict[str, str] = {}
         self.complete = False
         self._head = b""
+        self._heads = 0  # bytes of all heads so far
         self._left: int | None = None  # of the body, or of this chunk; None: until the end
         self._chunked = False
         self._line = b""  # of a chunk's size, begun
@@ -116,20 +117,18 @@ class Response:
 
     def feed(self, data: bytes) -> bytes:
         """The new part of the body in these bytes. Raises WireError."""
-        if self._state == "head":
+        while self._state == "head":  # after a 100 Continue the real one follows
             self._head += data
-            head, mark, rest = self._head.partition(b"\r\n\r\n")
+            head, mark, data = self._head.partition(b"\r\n\r\n")
+            if self._heads + len(head) > MOST_HEAD:
+                raise WireError("the answer's head has no end")
             if not mark:
                 if not b"HTTP/1.".startswith(self._head[:7]):
                     raise WireError("the answer is no HTTP")
-                if len(self._head) > MOST_HEAD:
-                    raise WireError("the answer's head has no end")
                 return b""
             self._read_head(head)
-            if self._state == "head":  # 100 Continue: the real one follows
-                self._head = b""
-                return self.feed(rest) if rest else b""
-            data = rest
+            self._heads += len(head)
+            self._head = b""
         if self._chunked:
             return self._dechunk(data)
         if self._left is None:
