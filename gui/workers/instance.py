@@ -13,6 +13,7 @@ import secrets
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -26,6 +27,7 @@ from PySide6.QtCore import QLockFile, QObject, QStandardPaths, Qt, Signal
 from core.remote import is_link
 
 _PATIENCE = 3.0  # seconds that the first window may take to answer
+_BREATH = 0.05
 _MOST_BYTES = 1 << 20
 _TAKEN = b"taken"
 # Nobody there, another program, a key that is not ours, or a note that is damaged.
@@ -138,7 +140,9 @@ class Instance(QObject):
                 with listener.accept() as connection:
                     self._take(connection)
             except _NOT_HEARD:
-                continue  # whoever it was, it was no start of this program
+                # Whoever it was, it was no start of this program. Or nothing can be accepted just
+                # now, because no file handle is left.
+                time.sleep(_BREATH)
 
     def _take(self, connection: Connection) -> None:
         if not connection.poll(_PATIENCE):
