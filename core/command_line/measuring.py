@@ -43,7 +43,7 @@ from core.measure.versions import versions
 from core.measure.vocabulary import words_of
 from core.measure.wire.connect import is_this_computer
 from core.measure.wire.http import address_of
-from core.measure.work import default_depths
+from core.measure.work import default_depths, repeats
 from core.model.model import Model
 from core.problems import Problem, Severity, as_values
 from core.remote import is_link
@@ -100,13 +100,16 @@ def _new_run(
     options: Options, target: Target, notes: tuple[Problem, ...], machine: dict[str, Any]
 ) -> Run:
     depths = options.depths
+    if depths is None:
+        depths = default_depths(target.context, options.tokens)
     plan = RunPlan(
-        default_depths(target.context, options.tokens) if depths is None else depths,
+        depths,
         options.runs,
         options.tokens,
         options.warm_ups,
         options.cold,
         options.concurrency,
+        again=repeats(depths),
     )
     return Run(
         uuid4().hex,

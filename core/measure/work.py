@@ -59,6 +59,11 @@ def default_depths(context: int | None, tokens: int) -> tuple[int, ...]:
     return tuple(sorted({0, *(deepest * part // 8 // 256 * 256 for part in (1, 2, 4, 8))}))
 
 
+def repeats(depths: Iterable[int]) -> int:
+    """Runs of the least depth after the deepest, to see what a long prompt leaves behind."""
+    return 3 if len(set(depths)) > 1 else 0
+
+
 def cells_of(plan: RunPlan) -> Iterator[tuple[int, int]]:
     """Depth and number of requests at the same time, in the order of measuring."""
     for depth in sorted(set(plan.depths)):

@@ -410,7 +410,15 @@ def test_gaps_prefill_and_first_token_have_pictures_of_their_own(
     for chart, unit in ((view.prefill.chart, "tok/s"), (view.first.chart, "s")):
         assert chart is not None
         assert chart.y_label == unit
-        assert chart.series
+        _, expected = chart.series
+        # What the plan says about prompts of the lengths that were measured.
+        assert expected.ink is Ink.OTHER
+        assert [dot.x for dot in expected.dots] == [512, 1024]
+    prefill, first = view.prefill.chart, view.first.chart
+    assert prefill is not None
+    assert first is not None
+    for rate, wait in zip(prefill.series[1].dots, first.series[1].dots, strict=True):
+        assert rate.y * wait.y == pytest.approx(rate.x)
     assert [view.cell.itemText(n) for n in range(view.cell.count())] == ["0", "512", "1,024"]
     view.cell.setCurrentIndex(2)
     chart = view.gaps.chart

@@ -24,7 +24,8 @@ _POINTS = 33
 class DepthFigures:
     """What was expected at one depth: bytes read for a token, and tok/s. None is not known.
 
-    ``uncorrected`` is ``mid`` without the user's own runs.
+    ``uncorrected`` is ``mid`` without the user's own runs, ``prefill`` the rate at which a prompt
+    of this length is read.
     """
 
     depth: int
@@ -34,6 +35,7 @@ class DepthFigures:
     mid: float | None = None
     high: float | None = None
     uncorrected: float | None = None
+    prefill: float | None = None
 
 
 _COUNTS = frozenset(each.name for each in fields(Settings) if str(each.type).startswith("int"))
@@ -157,13 +159,16 @@ def _weights(held: DevicePlan) -> int:
 def _at(plan: Plan, depth: int) -> DepthFigures:
     there = resolve(plan.model, plan.machine, replace(plan.choice, depth=depth))
     point = next(p for p in there.speed.curve if p.depth == there.settings.depth)
-    return _point(point, there.speed.expected.uncorrected)
-
-
-def _point(point: DepthPoint, uncorrected: float | None = None) -> DepthFigures:
-    return DepthFigures(
-        point.depth, point.bytes, point.tok_s, point.low, point.mid, point.high, uncorrected
+    made = _point(point)
+    return replace(
+        made,
+        uncorrected=there.speed.expected.uncorrected,
+        prefill=there.speed.prefill.value,
     )
+
+
+def _point(point: DepthPoint) -> DepthFigures:
+    return DepthFigures(point.depth, point.bytes, point.tok_s, point.low, point.mid, point.high)
 
 
 def _between(left: DepthFigures, right: DepthFigures, depth: float) -> DepthFigures:

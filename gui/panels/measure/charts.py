@@ -3,7 +3,7 @@ between tokens over time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from core.measure import metrics
@@ -78,7 +78,10 @@ def prefill_chart(run: Run, plan: PlanSnapshot | None) -> Chart:
             tip = f"{format_rate(rate.median)} for {format_tokens(cell.depth)} tokens, n = {rate.n}"
             dots.append(Dot(cell.depth, rate.median, *_ends(rate), tip))
     words = "; ".join(d.tip for d in dots) or "No prompt was read."
-    series = (Series("prefill", Ink.POINTS, tuple(dots)),) if dots else ()
+    series: tuple[Series, ...] = ()
+    if dots:
+        series = (Series("prefill", Ink.POINTS, tuple(dots)),)
+        series += _expected(run, plan, lambda depth, rate: rate, format_rate)
     return Chart("prompt, tokens", "tok/s", series, last_depth(run, plan), words)
 
 
@@ -94,8 +97,28 @@ def first_token_chart(run: Run, plan: PlanSnapshot | None) -> Chart:
             )
             dots.append(Dot(cell.depth, first.median, *_ends(first), tip))
     words = "; ".join(d.tip for d in dots) or "No new prompt was sent."
-    series = (Series("time to first token", Ink.POINTS, tuple(dots)),) if dots else ()
+    series: tuple[Series, ...] = ()
+    if dots:
+        series = (Series("time to first token", Ink.POINTS, tuple(dots)),)
+        series += _expected(run, plan, lambda depth, rate: depth / rate, format_seconds)
     return Chart("prompt, tokens", "s", series, last_depth(run, plan), words)
+
+
+def _expected(
+    run: Run,
+    plan: PlanSnapshot | None,
+    value: Callable[[int, float], float],
+    words: Callable[[float], str],
+) -> tuple[Series, ...]:
+    """What the plan expected of prompts of the lengths that were measured; nothing where it did
+    not know."""
+    rates = [(f.depth, f.prefill) for f in plan.at if f.prefill] if plan is not None else []
+    dots = [
+        Dot(depth, y, tip=f"expected: {words(y)} for {format_tokens(depth)} tokens")
+        for depth, rate in rates
+        if depth in run.plan.depths and (y := value(depth, rate))
+    ]
+    return (Series("expected", Ink.OTHER, tuple(dots)),) if dots else ()
 
 
 def gaps_chart(cell: Cell) -> Chart:

@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSpinBox, QVBoxLayout, QWidget
 
 from core.measure.run import RunPlan
-from core.measure.work import ROOM, default_depths
+from core.measure.work import ROOM, default_depths, repeats
 from core.units import format_tokens
 from gui.widgets.live_text import LiveText
 from gui.widgets.quiet_wheel import QuietWheel
@@ -16,7 +16,6 @@ from gui.widgets.text import Style, Text
 
 _MOST_DEPTHS = 32
 _MOST_AT_ONCE = 64
-_AGAIN = 3  # runs of the least depth after the deepest, to see what a long prompt leaves behind
 
 
 class ChoiceSection(QWidget):
@@ -96,7 +95,7 @@ class ChoiceSection(QWidget):
             tokens=tokens,
             cold=self.cold.value(),
             concurrency=tuple(sorted(set(at_once))),
-            again=_AGAIN if len(set(depths)) > 1 else 0,
+            again=repeats(depths),
         )
 
     def _depths_typed(self) -> None:
