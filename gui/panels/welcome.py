@@ -30,7 +30,7 @@ from gui.widgets.text import Style, Text
 from gui.workers.opening import Summary
 
 _DARKER = 160  # per cent
-_WIDTH = 150  # characters of the system's font; a wider window leaves margins
+_WIDTH = 165  # characters of the system's font; a wider window leaves margins
 _CARD = 44  # characters that one card needs at least
 _ONE_LINE = 90  # characters; a narrower window has the first button below the first words
 

@@ -119,7 +119,15 @@ class TokenBar(QWidget, Spoken):
                     )
                     QToolTip.showText(event.globalPos(), words, self)
                     return True
-            QToolTip.hideText()
+            more = self._whole - total
+            if self._segments and more > 0:
+                words = (
+                    f"{format_bytes(more, self._units)} more are read for a token at the right end "
+                    "of the curve, where the cache is fullest"
+                )
+                QToolTip.showText(event.globalPos(), words, self)
+            else:
+                QToolTip.hideText()
             return True
         return super().event(event)
 

@@ -22,6 +22,7 @@ from core.plan.engines import RULES
 from core.plan.plan import Plan
 from core.units import format_tokens
 from gui.document import Document
+from gui.panels.plan.also_set import AlsoSet
 from gui.panels.plan.beside import BesideRow
 from gui.panels.plan.margin import MarginButton
 from gui.panels.plan.recipes import Recipe, as_it_is, recipes
@@ -91,6 +92,7 @@ class WhatIfSection(QWidget):
         self.flash = _combo("Flash attention", tuple(FlashAttention))
         self.flash.textActivated.connect(lambda word: choose(flash_attention=FlashAttention(word)))
         self.margin = MarginButton(document)
+        self.also = AlsoSet(document)
         self.beside = BesideRow(document)
         self.notes = {
             row: NoteLines() for row in ("context", "cache", "quantization", "layers", "beside")
@@ -123,6 +125,7 @@ class WhatIfSection(QWidget):
                 self.slots.setValue(settings.slots)
         self._show_offload(plan)
         self.margin.show_plan(plan)
+        self.also.show_choice(plan.choice)
         self.beside.show_plan(plan, self._document.units)
         for row, notes in self.notes.items():
             notes.set_problems([p for p in plan.problems if _CONTROLS.get(p.code, "cache") == row])
@@ -253,6 +256,7 @@ class WhatIfSection(QWidget):
             (self.context.label, self.context, self.notes["context"]),
             (QLabel("KV cache"), wrap, self.notes["cache"]),
             (engine, self._engine_row, None),
+            (self.also.label, self.also, None),
             (self.quantization.label, self.quantization, self.notes["quantization"]),
             (self.layers.label, self.layers, self.notes["layers"]),
             (self.experts.label, self.experts, None),
