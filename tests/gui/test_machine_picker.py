@@ -211,6 +211,12 @@ def test_ram_is_put_beside_the_card_that_is_chosen_and_the_card_stays_what_it_is
     assert (again.ram.text(), again.ram_bandwidth.text()) == ("64.0 GiB", "51.2 GB/s")
 
 
+def test_a_card_is_put_into_this_computer(picker: MachinePicker, document: Document) -> None:
+    dialog = CombinationDialog(UnitSystem.GIB, HERE, picker)
+    assert dialog.cards[0].name.text() == ""
+    assert dialog.ram.text() == "32.0 GiB"
+
+
 def test_words_that_find_nothing_are_answered_below_the_box(
     picker: MachinePicker, document: Document
 ) -> None:

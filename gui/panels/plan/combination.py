@@ -81,10 +81,9 @@ class CombinationDialog(QDialog):
     def _begin(self, start: Machine) -> None:
         """Show what is known of this machine, as far as the fields have room for it."""
         ids = Counter(gpu.catalogue_id for gpu in start.gpus if not gpu.unified)
-        if not ids or "" in ids or len(ids) > len(self.cards):
-            return
-        for card, (id, count) in zip(self.cards, ids.items(), strict=False):
-            card.show_card(id, count)
+        if "" not in ids and len(ids) <= len(self.cards):
+            for card, (id, count) in zip(self.cards, ids.items(), strict=False):
+                card.show_card(id, count)
         host = start.host
         for edit, number in (
             (self.ram, host.memory if host else None),
@@ -92,6 +91,8 @@ class CombinationDialog(QDialog):
         ):
             if number is not None and number.known:
                 edit.setText(format_value(number.value, number.unit, self._units))
+        empty = (card.name for card in self.cards[:1] if not card.name.text())
+        next(empty, self.ram).setFocus()
 
     def _accept(self) -> None:
         try:
