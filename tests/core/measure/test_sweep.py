@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -221,3 +223,36 @@ def test_without_rates_no_duration_is_made_up() -> None:
 def test_rates_between_depths_are_interpolated_in_time(depth: float, rate: float) -> None:
     rates = Rates(decode=((0, 100.0), (1000, 50.0)))
     assert rates.decode_at(int(depth)) == pytest.approx(rate)
+
+
+def test_every_request_goes_straight_to_the_server_uncompressed_on_a_connection_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A proxy of the environment, compression, and a connection that a server closes after a
+    hundred requests would each be counted as the server's time."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    monkeypatch.setenv("NO_PROXY", "")
+    with playing(ServerKind.LLAMA_SERVER, Played()) as (server, target):
+        run, _ = swept(target, PLAN)
+    assert run.status is RunStatus.DONE
+    asked = [each for each in server.asked if each.path == "/completion"]
+    assert {each.headers["accept-encoding"] for each in asked} == {"identity"}
+    assert {each.headers["connection"] for each in asked} == {"close"}
+
+
+def test_localhost_is_asked_by_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a name stands for ::1 first, each connection may wait two seconds for it to fail."""
+    hosts: list[str] = []
+    connect = socket.create_connection
+
+    def recorded(address: tuple[str, int], *rest: Any) -> socket.socket:
+        hosts.append(address[0])
+        return connect(address, *rest)
+
+    monkeypatch.setattr(socket, "create_connection", recorded)
+    with playing(ServerKind.LLAMA_SERVER, Played()) as (_, target):
+        named = replace(target, url=target.url.replace("127.0.0.1", "localhost"))
+        run, _ = swept(named, replace(PLAN, depths=(64,)))
+    assert run.status is RunStatus.DONE
+    assert set(hosts) == {"127.0.0.1"}
