@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 from collections.abc import Sequence
-from contextlib import suppress
 from time import monotonic, sleep
 from typing import NamedTuple
 
@@ -59,6 +58,8 @@ class OwnServer(QObject):
         self._before: Used = ()
         self._scales = Runner("memory of the GPUs", self)
         self._scales.finished.connect(self._weighed)
+        self._gauge = Runner("memory of the server", self)
+        self._gauge.finished.connect(self._gauged)
         self._timer = QTimer(self)
         self._timer.setInterval(_LOOK_MS)
         self._timer.timeout.connect(self._look)
@@ -108,16 +109,18 @@ class OwnServer(QObject):
         """Ask it to end; `ended` comes when it has."""
         if self.running:
             self._stopping = True
-            self._health.cancel()
-            self._scales.cancel()
+            self._cancel_looks()
             self._process.close()
 
     def end(self) -> None:
         """End it now and wait until it has gone."""
         self._timer.stop()
-        self._health.cancel()
-        self._scales.cancel()
+        self._cancel_looks()
         self._process.end()
+
+    def _cancel_looks(self) -> None:
+        for runner in (self._health, self._scales, self._gauge):
+            runner.cancel()
 
     def _heard(self, text: str) -> None:
         before = self.log.phase
@@ -145,18 +148,18 @@ class OwnServer(QObject):
             self.weighed.emit(Weighed(self._before, *readings))
 
     def _look(self) -> None:
-        """How much of it is in memory by now."""
-        import psutil
+        """How much of it is in memory by now. Looking through all processes takes a while."""
+        if not self._gauge.running:
+            self._gauge.start(resident_of(self._process.pid))
 
-        with suppress(psutil.Error):
-            family = psutil.Process(self._process.pid).children(recursive=True)
-            self.resident = sum(p.memory_info().rss for p in family)
+    def _gauged(self, resident: int | None) -> None:
+        if resident is not None and self.running:
+            self.resident = resident
             self.changed.emit()
 
     def _over(self, code: int) -> None:
         self._timer.stop()
-        self._health.cancel()
-        self._scales.cancel()
+        self._cancel_looks()
         problem: Problem | None = None
         if not self._stopping:
             problem = launch.ended(self.command[0], code, self.log.text)
@@ -167,6 +170,21 @@ class OwnServer(QObject):
         self.url = ""
         self.changed.emit()
         self.ended.emit(problem)
+
+
+def resident_of(pid: int) -> Function:
+    """What a process's children have in memory. Answers bytes, or None where nobody may look."""
+
+    def look(handle: Handle) -> int | None:
+        import psutil
+
+        try:
+            family = psutil.Process(pid).children(recursive=True)
+            return sum(int(p.memory_info().rss) for p in family)
+        except psutil.Error:
+            return None
+
+    return look
 
 
 def weighing(again_seconds: float) -> Function:

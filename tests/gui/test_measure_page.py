@@ -19,10 +19,12 @@ from core.gguf import open_file
 from core.measure import inner
 from core.measure.discovery import Found, State
 from core.measure.history import History, Stored
-from core.measure.run import RunStatus, ServerKind, Target
+from core.measure.run import RunPlan, RunStatus, ServerKind, Target
 from core.model import model_from
+from core.plan import resolve
 from gui.document import Document
 from gui.panels.measure import servers
+from gui.panels.measure.held_against import held_against
 from gui.panels.measure.page import MeasurePage
 from gui.theme import Theme, ThemeMode
 from gui.widgets.chart import Ink
@@ -521,3 +523,20 @@ def test_events_that_come_fast_do_not_draw_each(
     finished(qtbot, page)
     # 21 samples and 3 cells were said; the picture is drawn five times a second at most.
     assert len(drawn) < 12
+
+
+def test_a_server_of_our_own_is_held_against_what_it_loads_beside_the_model(
+    document: Document,
+) -> None:
+    plan = document.plan
+    assert plan is not None
+    target = READY.targets[0]
+    alone = held_against(document, target, RunPlan((0,)))
+    started = resolve(plan.model, plan.machine, replace(plan.choice, draft=plan.model))
+    beside = held_against(document, target, RunPlan((0,)), started)
+    assert alone is not None
+    assert beside is not None
+    assert alone.total
+    assert beside.total
+    # The draft is the same file once more.
+    assert beside.total - alone.total > 0.9 * plan.weights.bytes

@@ -13,6 +13,11 @@ from core.plan import resolve
 from core.plan.plan import Plan
 from gui.document import Document
 
+_BESIDE = (
+    *("projector", "projector_on_gpu", "draft", "draft_head", "draft_gpu_layers"),
+    *("draft_cache_k", "draft_cache_v", "drafted"),
+)
+
 
 def held_against(
     document: Document, target: Target, run: RunPlan, started: Plan | None = None
@@ -40,5 +45,7 @@ def held_against(
         flash_attention=asked.choice.flash_attention,
         swa_full=asked.choice.swa_full,
     )
+    if started is not None:  # with what it loads beside the model
+        choice = replace(choice, **{name: getattr(started.choice, name) for name in _BESIDE})
     real = resolve(model, machine, choice)
     return snapshot(real, run.depths, tokens=run.tokens, asked=started or asked)
