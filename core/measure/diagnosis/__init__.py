@@ -73,7 +73,8 @@ def reach(f: Facts) -> Finding:
         )
         return Finding(
             "cannot-tell", "How near to the ceiling it is cannot be told.", why,
-            "Open the file that the server runs, and choose the machine that it runs on.",
+            "Open the file that the server runs, choose the machine that it runs on, and measure "
+            "its memory bandwidth (Machine menu) where that is not known.",
         )  # fmt: skip
     told = [p for p in f.points if p.share is not None]
     first, last = told[0], told[-1]

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QPushButton,
     QSpinBox,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -281,15 +280,12 @@ class SessionControls(QWidget):
         self._wheel.guard(box)
         return box
 
-    def _make_count_button(self) -> QToolButton:
-        button = QToolButton()
-        button.setText("Count a text file…")
+    def _make_count_button(self) -> QPushButton:
+        button = QPushButton("Count a text file…")
         button.setToolTip(
             "Count the tokens of a text with this model's vocabulary. "
             "A file can also be dropped on the number it is for."
         )
-        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         menu = QMenu(button)
         for name, label in TOKEN_FIELDS.items():
             action = menu.addAction(f"for {label.replace('&', '')}")
