@@ -16,11 +16,18 @@ from gui.widgets.spoken import Spoken
 
 
 class Segment(NamedTuple):
-    """One part: its name, its bytes, and the tone that it is drawn in."""
+    """One part: its name, its bytes, the tone that it is drawn in, and what is counted together
+    in it."""
 
     name: str
     bytes: int
     tone: theme.Toned | None
+    holds: tuple[str, ...] = ()
+
+    @property
+    def whole_name(self) -> str:
+        """The name, with what it holds where that is several things."""
+        return f"{self.name} ({', '.join(self.holds)})" if self.holds else self.name
 
 
 def sentence(segments: Sequence[Segment], units: UnitSystem) -> str:
@@ -29,7 +36,7 @@ def sentence(segments: Sequence[Segment], units: UnitSystem) -> str:
         return "What one token reads is not known."
     total = sum(each.bytes for each in segments)
     parts = sorted(segments, key=lambda each: -each.bytes)
-    words = ", ".join(f"{each.name} {format_bytes(each.bytes, units)}" for each in parts)
+    words = ", ".join(f"{each.whole_name} {format_bytes(each.bytes, units)}" for each in parts)
     return f"One token reads {format_bytes(total, units)}: {words}."
 
 
@@ -113,7 +120,7 @@ class TokenBar(QWidget, Spoken):
             for each, left, right in self.edges():
                 if left <= event.pos().x() < right:
                     words = (
-                        f"{each.name}: {format_bytes(each.bytes, self._units)} "
+                        f"{each.whole_name}: {format_bytes(each.bytes, self._units)} "
                         f"({format_exact_bytes(each.bytes)}), "
                         f"{format_share(each.bytes / total)} of what one token reads"
                     )

@@ -46,11 +46,13 @@ _ROLES = {
 
 @dataclass(frozen=True, slots=True)
 class TokenShare:
-    """Bytes of one part of a token. ``name`` is the part, or for a cache the kind of layers."""
+    """Bytes of one part of a token. ``name`` is the part, or for a cache the kind of layers;
+    ``holds`` has the roles that are told apart elsewhere and counted together here."""
 
     part: PartOfToken
     name: str
     bytes: int
+    holds: tuple[Role, ...] = ()
 
 
 class Anatomy:
@@ -59,11 +61,15 @@ class Anatomy:
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
         sizes = dict.fromkeys(PartOfToken, 0)
+        roles: dict[PartOfToken, set[Role]] = {part: set() for part in PartOfToken}
         for block in plan.weights.blocks:
-            sizes[_ROLES.get(block.role, PartOfToken.OTHER)] += block.read_bytes
+            part = _ROLES.get(block.role, PartOfToken.OTHER)
+            sizes[part] += block.read_bytes
+            if block.read_bytes:
+                roles[part].add(block.role)
         sizes[PartOfToken.STATE] = state_moved(plan.model.cache)
         self._fixed = tuple(
-            TokenShare(part, part.value, size)
+            TokenShare(part, part.value, size, _told_apart(roles[part]))
             for part, size in sizes.items()
             if size and part is not PartOfToken.CACHE
         )
@@ -181,6 +187,10 @@ class Sides:
         if self.memory.value is None or self.arithmetic.value is None:
             return None
         return self.memory.value >= self.arithmetic.value
+
+
+def _told_apart(roles: set[Role]) -> tuple[Role, ...]:
+    return tuple(role for role in Role if role in roles) if len(roles) > 1 else ()
 
 
 def placed(plan: Plan) -> tuple[Placement, Reads]:

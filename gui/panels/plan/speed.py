@@ -187,7 +187,7 @@ class SpeedSection(QWidget):
         shares = anatomy.shares(plan.settings.depth)
         _show(self.token, bool(shares))
         deepest = whole.speed.curve[-1].bytes or 0
-        segments = [Segment(s.name, s.bytes, _TONES[s.part]) for s in shares]
+        segments = [Segment(s.name, s.bytes, _TONES[s.part], s.holds) for s in shares]
         self.token.set_segments(segments, deepest, units)
         sides = anatomy.sides(plan.settings.depth)
         _show(self._sides, sides.memory.known and sides.arithmetic.known)

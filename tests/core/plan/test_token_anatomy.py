@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.machine import Machine, catalogue, combine, custom, with_ram
 from core.machine.link import Link
 from core.model import model_from
+from core.model.model import Role
 from core.plan import resolve
 from core.plan.choice import Choice
 from core.plan.speed.anatomy import Anatomy, PartOfToken
@@ -153,3 +154,11 @@ def test_nothing_spills_where_it_fits_or_where_memory_is_ram_anyway() -> None:
     assert spill(plan) is None and cliff(plan, plan) == ()
     unknown = combine(custom(16 * GIB, 936e9), custom(64 * GIB, 60e9, gpu=False))
     assert spill(resolve(model, unknown, Choice(context=131_072))) is None
+
+
+def test_a_part_names_the_roles_that_the_overview_tells_apart() -> None:
+    plan = resolve(specimen("Qwen3.6-35B"), machine("nvidia-geforce-rtx-3090"), Choice())
+    shares = {share.part: share for share in Anatomy(plan).shares(0)}
+    assert shares[PartOfToken.EXPERTS].holds == (Role.EXPERTS, Role.SHARED_EXPERTS)
+    assert shares[PartOfToken.ATTENTION].holds == (Role.ATTENTION, Role.RECURRENT)
+    assert shares[PartOfToken.HEAD].holds == ()
