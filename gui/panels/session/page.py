@@ -277,9 +277,11 @@ class SessionPage(QWidget):
             return
         number = answer.counted.tokens
         label = TOKEN_FIELDS[answer.field].replace("&", "")
-        words = f"{display(answer.path.name)} has {format_tokens(number.value or 0)} tokens; that is “{label}” now."
-        if not answer.counted.exact:
-            words = words.replace(" has ", " has about ")
+        about = "" if answer.counted.exact else "about "
+        words = (
+            f"{display(answer.path.name)} has {about}{format_tokens(number.value or 0)} tokens; "
+            f"that is “{label}” now."
+        )
         self.counted.set_problems(
             [
                 Problem(
