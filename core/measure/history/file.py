@@ -31,7 +31,8 @@ def opened(path: Path, *, mend: bool) -> tuple[sqlite3.Connection, Problem | Non
     memory, or to a new file where ``mend`` lets the damaged one be set aside. Never raises."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return _when_free(path), None
+        # Who only looks in passing does not wait for a look at every page.
+        return _when_free(path, check=mend), None
     except schema.NewerVersionError:
         problem = Problem(
             "history-newer",
@@ -71,14 +72,14 @@ def _begun_anew(path: Path, error: sqlite3.Error) -> tuple[sqlite3.Connection, P
     return connection, problem
 
 
-def _when_free(path: Path) -> sqlite3.Connection:
+def _when_free(path: Path, *, check: bool) -> sqlite3.Connection:
     """`_connect`, once nobody else opens it. SQLite does not wait where two make the same new file
     one with a write-ahead log: the second is turned away at once. Where the first closes it, and
     takes the log away, at the moment in which the second looks for it, that is an I/O error."""
     begun = monotonic()
     while True:
         try:
-            return _connect(path)
+            return _connect(path, check=check)
         except sqlite3.OperationalError as error:
             patience = _PATIENCE.get(error.sqlite_errorcode & 0xFF, 0.0)
             if monotonic() - begun >= patience:
@@ -86,8 +87,9 @@ def _when_free(path: Path) -> sqlite3.Connection:
         sleep(_AGAIN_SECONDS)
 
 
-def _connect(path: Path | None) -> sqlite3.Connection:
-    """Open a file (None: only in memory), checked and up to date."""
+def _connect(path: Path | None, *, check: bool = True) -> sqlite3.Connection:
+    """Open a file (None: only in memory), up to date, and looked through where ``check`` says so
+    and it is not too long."""
     connection = sqlite3.connect(
         path or ":memory:", timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
     )
@@ -97,7 +99,7 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        if path is not None and path.stat().st_size <= _CHECKED_BYTES:
+        if path is not None and check and path.stat().st_size <= _CHECKED_BYTES:
             (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if verdict != "ok":
                 raise sqlite3.DatabaseError(verdict)

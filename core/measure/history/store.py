@@ -337,8 +337,19 @@ def _put_cell(db: sqlite3.Connection, run_id: str, cell: Cell) -> None:
 def _put_telemetry(db: sqlite3.Connection, run_id: str, readings: Iterable[Reading]) -> None:
     db.executemany(
         "INSERT OR REPLACE INTO telemetry (run, number, reading) VALUES (?, ?, ?)",
-        ((run_id, number, _dump(reading)) for number, reading in enumerate(readings)),
+        ((run_id, number, _slim(reading)) for number, reading in enumerate(readings)),
     )
+
+
+def _slim(reading: Reading) -> str:
+    """Without what nobody told, which is most of a reading and None when it is read back."""
+    values = to_json(reading)
+    values["gpus"] = [_known(gpu) for gpu in values["gpus"]]
+    return json.dumps(_known(values), separators=(",", ":"))
+
+
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _head(run: Run) -> str:

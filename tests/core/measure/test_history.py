@@ -16,7 +16,7 @@ import pytest
 
 from core.measure.history import History, HistoryError, Stored, schema, snapshot
 from core.measure.history.transfer import to_csv_text, to_json_text, to_markdown
-from core.measure.readings import Reading
+from core.measure.readings import GpuReading, Reading
 from core.measure.run import Run, RunStatus
 from tests.support import runs
 from tests.support.kills import kill_rounds
@@ -38,7 +38,8 @@ def keep(history: History, run: Run, **changes: str) -> None:
 
 
 def test_a_run_comes_back_as_it_was_with_its_raw_stamps_and_timings(path: Path) -> None:
-    readings = [Reading(at_ns=n * 10**9, cpu=0.5) for n in range(3)]
+    card = GpuReading("RTX 3090", use=0.9, limits=())
+    readings = [Reading(at_ns=n * 10**9, cpu=0.5, gpus=(card,)) for n in range(3)]
     run = runs.run({0: [50.0, 51.5, 49.25], 4096: [40.0] * 6}, telemetry=readings)
     plan = snapshot(specimen_plan("Llama-3.1-8B", cache_k="q8_0"), run.plan.depths)
     history = History(path)
@@ -456,3 +457,13 @@ def test_a_run_that_goes_on_keeps_its_name_and_its_notes(path: Path) -> None:
     assert (stored.title, stored.notes) == ("with the new driver", "fan at full speed")
     assert [cell.depth for cell in stored.run.cells] == [0]
     history.close()
+
+
+def test_what_a_reading_does_not_tell_takes_no_room(path: Path) -> None:
+    """An hour of readings is most of a history."""
+    history = History(path)
+    run = runs.run(telemetry=[Reading(at_ns=1, cpu=0.25, gpus=(GpuReading("A card", use=0.5),))])
+    keep(history, run)
+    (text,) = history._connection.execute("SELECT reading FROM telemetry").fetchone()
+    history.close()
+    assert text == '{"at_ns":1,"cpu":0.25,"gpus":[{"name":"A card","use":0.5}]}'
