@@ -42,6 +42,9 @@ def command(plan: Plan, shell: Shell, *, everything: bool = False) -> Command:
         notes = (*notes, "What is loaded beside the model is chosen in the program itself.")
     if not named:
         notes = (f"The file's path cannot be written in {shell}: {_STAND_IN} is meant.", *notes)
+    if not plan.model.file.local:
+        address = plan.model.file.addresses[0]
+        notes = (f"The model is not on this computer: download {address} first.", *notes)
     return replace(made, parts=parts, notes=notes)
 
 

@@ -33,6 +33,8 @@ _ABSENT = (
 )
 _COMMAND = "The command will stand here."
 
+_ELSEWHERE = "The model is not on this computer; download it to run it."
+
 
 class EngineBar(QWidget):
     """``command`` is what a dry run of the plan would start, None where there is no program.
@@ -113,14 +115,16 @@ class EngineBar(QWidget):
 
     def _compose(self) -> None:
         self.command = self._made()
-        self.line.setText(shown_command(self.command) if self.command else "")
+        elsewhere = self._plan is not None and not self._plan.model.file.local
+        words = _ELSEWHERE if elsewhere else ""
+        self.line.setText(shown_command(self.command) if self.command else words)
         self.line.setCursorPosition(0)
         self.copy.setEnabled(self.command is not None)
         self.command_changed.emit()
 
     def _made(self) -> tuple[str, ...] | None:
         plan = self._plan
-        if plan is None:
+        if plan is None or not plan.model.file.local:
             return None
         name = next((name for name in preferred(plan) if name in self._programs), None)
         if name is None:

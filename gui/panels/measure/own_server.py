@@ -178,8 +178,9 @@ class OwnServerSection(QWidget):
     def _show(self) -> None:
         running, plan = self.server.running, self._plan
         here = plan is not None and plan.machine.id == "this"
+        local = plan is not None and plan.model.file.local
         self.start.setVisible(not running)
-        self.start.setEnabled(bool(self._program) and here)
+        self.start.setEnabled(bool(self._program) and here and local)
         self.stop.setVisible(running)
         self.folder.setVisible(not running)
         self.where.setVisible(not running)
@@ -189,6 +190,8 @@ class OwnServerSection(QWidget):
             why = "Looking for llama-server…" if self.finder.running else _ABSENT
         elif plan is not None and not here:
             why = f"The plan is for {plan.machine.name}. Choose this computer to start a server."
+        elif plan is not None and not local:
+            why = "The model is not on this computer; download it to start a server with it."
         self.why.set_text(why)
         self.why.setVisible(bool(why) and not running)
         loading = running and not self.server.is_ready
