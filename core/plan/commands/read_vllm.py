@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from core.plan.choice import Engine
 from core.plan.commands import vllm
 from core.plan.commands.found import MOST_TOKENS, Found, pairs
+from core.plan.engines import RULES
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")
 _SUFFIX = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "K": 2**10, "M": 2**20, "G": 2**30}
+_SHARE = "--gpu-memory-utilization"
 _TAKEN = {
     "--max-model-len": "context",
     "--max-num-seqs": "slots",
@@ -19,7 +21,7 @@ _TAKEN = {
     "--model": "model",
 }
 _DECLINED = {
-    "--gpu-memory-utilization": "the plan has vLLM's own share of each GPU, 90 %",
+    _SHARE: "the plan has vLLM's own share of each GPU, 90 %",
     "--tensor-parallel-size": "GPUs share whole layers in a plan",
     "-tp": "GPUs share whole layers in a plan",
     "--cpu-offload-gb": "a plan moves layers, not GiB",
@@ -63,6 +65,8 @@ def command(words: Sequence[str], found: Found) -> None:
                 _cache(text, value or "", found)
             case "model":
                 found.model(value or "")
+            case _ if option == _SHARE and value == str(RULES[Engine.VLLM].reserved_share):
+                found.pass_over(text)  # what is planned anyway
             case _ if option in _DECLINED:
                 found.decline(text, _DECLINED[option])
             case _ if option in _NO_MATTER or option in ("serve", "-m"):

@@ -332,3 +332,10 @@ def specimen_plan_once() -> Plan:
     if not _MADE:
         _MADE.append(specimen_plan("Llama-3.1-8B", custom(24 * 2**30, 936e9)))
     return _MADE[0]
+
+
+def test_the_share_that_vllm_takes_anyway_is_no_other_choice(llama: Plan) -> None:
+    line = "vllm serve model.gguf --max-model-len 8192 --gpu-memory-utilization "
+    assert read_settings(line + "0.9", llama).unread == ()
+    (other,) = read_settings(line + "0.5", llama).unread
+    assert "90 %" in other.why
