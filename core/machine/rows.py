@@ -58,6 +58,12 @@ class Row:
     source: str
 
     @property
+    def words(self) -> str:
+        """The name with its memory, once: "GeForce RTX 3060 12 GB", "GeForce RTX 3090, 24 GB"."""
+        size = f"{self.memory_gb} GB"
+        return self.name if size in self.name else f"{self.name}, {size}"
+
+    @property
     def provenance(self) -> Source:
         """Who says what the row says."""
         return Source(self.rank, f"catalogue: {self.source}", CHECKED)

@@ -87,7 +87,9 @@ def _vocabularies_differ(model: Model, draft: Model) -> str:
     """llama.cpp compares the kind of tokenizer, the first and last token and the size."""
     ours, theirs = model.file.header.metadata, draft.file.header.metadata
     kinds = [each.get("tokenizer.ggml.model") for each in (theirs, ours)]
-    if all(isinstance(kind, str) for kind in kinds) and kinds[0] != kinds[1]:
+    # "none" is a file without its vocabulary (llama.cpp's word for it), as a specimen is.
+    told = all(isinstance(kind, str) and kind != "none" for kind in kinds)
+    if told and kinds[0] != kinds[1]:
         return f"its tokenizer is {excerpt(str(kinds[0]))}, the model's {excerpt(str(kinds[1]))}"
     sizes = draft.shape.vocabulary, model.shape.vocabulary
     if None not in sizes and abs((sizes[0] or 0) - (sizes[1] or 0)) > VOCABULARY_SLACK:

@@ -241,3 +241,9 @@ def test_parts_are_taken_as_the_command_line_takes_them(
     QTest.keyClicks(picker.box, "2x nvidia-geforce-rtx-3090 + ram:much")
     QTest.keyClick(picker.box, Qt.Key.Key_Return)
     assert "much" in picker.problem.text()
+
+
+def test_a_name_that_has_its_memory_says_it_once(picker: MachinePicker) -> None:
+    QTest.keyClicks(picker.box, "rtx 3060 12")
+    lines = picker.completer.model()
+    assert lines.index(0, 0).data() == "GeForce RTX 3060 12 GB, 360 GB/s"

@@ -87,7 +87,7 @@ class AddMachine(QWidget):
             if all(word in machine.name.casefold() for word in words.casefold().split()):
                 self._found[f"{display(machine.name)} (your own)"] = machine.id
         for row in rows:
-            line = f"{row.name}, {row.memory_gb} GB, {format_bandwidth(row.bandwidth)}"
+            line = f"{row.words}, {format_bandwidth(row.bandwidth)}"
             # Rows that read alike are told apart by their id.
             self._found[f"{line} ({row.id})" if line in self._found else line] = row.id
         self._lines.setStringList(list(self._found))

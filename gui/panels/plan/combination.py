@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.machine import Machine, catalogue, combine, custom
-from core.machine.rows import DISCRETE, Row
+from core.machine.rows import DISCRETE
 from core.provenance import format_value
 from core.units import UnitSystem, parse_bandwidth, parse_bytes
 from gui import theme
@@ -144,7 +144,7 @@ class _CardField(QWidget):
         """Show so many of this card of the catalogue."""
         row = catalogue.find(id)
         if row is not None:
-            line = _line(row)
+            line = row.words
             self._found = {line: id}
             self.name.setText(line)
             self.count.setValue(count)
@@ -164,10 +164,6 @@ class _CardField(QWidget):
     def _look(self, words: str) -> None:
         rows = catalogue.search(words) if words.strip() else ()
         cards = [row for row in rows if row.kind in DISCRETE][:_MOST_FOUND]
-        self._found = {_line(row): row.id for row in reversed(cards)}
+        self._found = {row.words: row.id for row in reversed(cards)}
         self._found = dict(reversed(self._found.items()))
         self._lines.setStringList(list(self._found))
-
-
-def _line(row: Row) -> str:
-    return f"{row.name}, {row.memory_gb} GB"

@@ -208,7 +208,7 @@ class MachinePicker(QWidget):
         rows = catalogue.search(words)[:_MOST_FOUND] if words.strip() else ()
         self._found = {}
         for row in rows:
-            line = f"{row.name}, {row.memory_gb} GB, {format_bandwidth(row.bandwidth)}"
+            line = f"{row.words}, {format_bandwidth(row.bandwidth)}"
             # Rows that read alike are told apart by their id.
             self._found[f"{line} ({row.id})" if line in self._found else line] = row.id
         self._lines.setStringList(list(self._found))

@@ -456,3 +456,9 @@ def test_what_other_loaders_take_is_not_claimed_to_be_known(engine: Engine) -> N
     codes = [p.code for p in plan_of(QWEN, engine=engine, projector=projector()).problems]
     assert "beside" in codes
     assert "beside" not in [p.code for p in plan_of(QWEN, engine=engine).problems]
+
+
+def test_a_specimen_has_no_tokenizer_to_be_another_one() -> None:
+    assert QWEN.file.header.metadata["tokenizer.ggml.model"] == "none"
+    draft = draft_model(QWEN.shape.vocabulary or 0, **{"tokenizer.ggml.model": "gpt2"})
+    assert [p for p in plan_of(QWEN, draft=draft).problems if p.code == "draft-vocabulary"] == []
