@@ -151,6 +151,15 @@ class Document(QObject):
         chosen = None if machine.id == "this" else machine
         self._push(replace(self._state, machine=chosen), ("machine",))
 
+    @property
+    def chosen_machine(self) -> Machine | None:
+        """The machine that somebody chose; None for this computer."""
+        return self._state.machine
+
+    def start_on(self, machine: Machine) -> None:
+        """Begin with this machine: nobody chose it just now, so there is nothing to undo."""
+        self._restore(replace(self._state, machine=machine))
+
     def reset(self) -> None:
         """Return every choice to its default; the machine stays. Undoable."""
         self._push(replace(self._state, choice=Choice()), ())
@@ -175,8 +184,20 @@ class Document(QObject):
             raise ValueError("no model is open")
         return self._resolve(self._model, machine, choice)
 
-    def set_model(self, model: Model | None) -> None:
-        """Show another model, or none. What was chosen for the old model alone is dropped."""
+    def set_model(self, model: Model | None, choice: Choice | None = None) -> None:
+        """Show another model, or none. What was chosen for the old model alone is dropped;
+        ``choice`` takes the place of all of it."""
+        choice = choice or self._carried(model)
+        state = replace(self._state, choice=choice)
+        plan = self._plan_of(model, state)
+        self._undo_stack.clear()
+        self.end_step()
+        self._model, self._state, self._plan = model, state, plan
+        self.model_changed.emit()
+        self.plan_changed.emit()
+
+    def _carried(self, model: Model | None) -> Choice:
+        """What goes along to another model."""
         choice = replace(
             self.choice,
             depth=None,
@@ -191,13 +212,7 @@ class Document(QObject):
         trained = model.shape.context_length if model else None
         if choice.context is not None and (trained is None or choice.context > trained):
             choice = replace(choice, context=None)
-        state = replace(self._state, choice=choice)
-        plan = self._plan_of(model, state)
-        self._undo_stack.clear()
-        self.end_step()
-        self._model, self._state, self._plan = model, state, plan
-        self.model_changed.emit()
-        self.plan_changed.emit()
+        return choice
 
     def set_this_computer(self, machine: Machine) -> None:
         """Detection has answered."""

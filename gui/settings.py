@@ -15,12 +15,14 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from PySide6.QtCore import QStandardPaths
 
+from core.plan.keeping import Kept
 from core.units import UnitSystem
 from core.whole_file import write_whole
 
 VERSION = 1
 RECENT_LIMIT = 10
 _MARGINS_KEPT, _MOST_MARGIN = 100, 2**50
+CHOICES_KEPT = 50  # models
 # No settings file of ours comes near this; one that does was not written by us.
 _SIZE_LIMIT = 1_000_000
 _MOST_LISTED = 1000
@@ -54,7 +56,10 @@ class Settings:
     ``recent_files`` are absolute paths, the latest first. ``engine_folder`` is where the user keeps
     llama.cpp, empty for wherever the PATH leads. ``margins`` are the bytes that shall stay free, by
     machine. ``session`` is the last planned session as ``core.plan.session.storing`` writes it.
-    ``links`` were opened, the latest first; ``model_folders`` are searched for models.
+    ``links`` were opened, the latest first; ``model_folders`` are searched for models. ``tips``:
+    whether first steps are shown. ``machine`` is the one of the last time as ``core.machine.spec``
+    writes it, "" for this computer. ``choices`` are by the places of models, the latest last, as
+    ``core.plan.keeping`` writes them.
     """
 
     units: UnitSystem = UnitSystem.GIB
@@ -68,6 +73,8 @@ class Settings:
     comparison: StoredComparison = StoredComparison()
     session: str = ""
     tips: bool = True
+    machine: str = ""
+    choices: dict[str, dict[str, Kept]] = field(default_factory=dict)
     links: tuple[str, ...] = ()
     model_folders: tuple[str, ...] = ()
 
@@ -136,9 +143,23 @@ def save_changes(path: Path, base: Settings, mine: Settings) -> Settings:
         changed["recent_files"] = tuple(dict.fromkeys((*opened, *stored.recent_files)))[
             :RECENT_LIMIT
         ]
+    if "choices" in changed:
+        changed["choices"] = _merged(base.choices, mine.choices, stored.choices)
     merged = replace(stored, **changed)
     save(path, merged)
     return merged
+
+
+def _merged(
+    base: dict[str, dict[str, Kept]],
+    mine: dict[str, dict[str, Kept]],
+    stored: dict[str, dict[str, Kept]],
+) -> dict[str, dict[str, Kept]]:
+    """What another window has stored, with what this one changed since ``base`` at the end."""
+    changed = {place: values for place, values in mine.items() if base.get(place) != values}
+    gone = base.keys() - mine.keys()
+    kept = {p: v for p, v in stored.items() if p not in changed and p not in gone}
+    return dict(list({**kept, **changed}.items())[-CHOICES_KEPT:])
 
 
 def _opened_since(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:
@@ -167,9 +188,21 @@ def _from_json(stored: dict[str, Any]) -> Settings:
         comparison=_comparison(stored.get("comparison")),
         session=_text(stored.get("session")),
         tips=stored.get("tips") is not False,
+        machine=_text(stored.get("machine")),
+        choices=_choices(stored.get("choices")),
         links=_texts(stored.get("links"))[:RECENT_LIMIT],
         model_folders=_texts(stored.get("model_folders")),
     )
+
+
+def _choices(stored: object) -> dict[str, dict[str, Kept]]:
+    if not isinstance(stored, dict):
+        return {}
+    return {
+        place: {name: value for name, value in values.items() if isinstance(value, str | int)}
+        for place, values in list(stored.items())[-CHOICES_KEPT:]
+        if isinstance(values, dict)
+    }
 
 
 def _margins(stored: object) -> dict[str, int]:

@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import TypeAlias
 
 from PySide6.QtCore import QByteArray, QObject, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPalette, QPen, QPixmap
+from PySide6.QtGui import QBrush, QColor, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip
 
@@ -244,9 +244,20 @@ def overflow(c: Colors) -> QBrush:
 
 def draw_focus(painter: QPainter, rect: QRect) -> None:
     """The edge of a wide view that has the keyboard."""
-    painter.setPen(QPen(QColor(colors().accent), 1))
-    painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.drawRect(rect.adjusted(0, 0, -1, -1))
+    draw_frame(painter, rect, colors().accent)
+
+
+def draw_frame(painter: QPainter, rect: QRect, color: str) -> None:
+    """A frame of one pixel inside the rectangle. A pen would lose two of its sides where a pixel of
+    the window is one and a half of the screen's."""
+    left, top, width, height = rect.left(), rect.top(), rect.width(), rect.height()
+    for side in (
+        QRect(left, top, width, 1),
+        QRect(left, top + height - 1, width, 1),
+        QRect(left, top, 1, height),
+        QRect(left + width - 1, top, 1, height),
+    ):
+        painter.fillRect(side, QColor(color))
 
 
 @lru_cache(maxsize=256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, QTimer
 from PySide6.QtGui import (
@@ -37,6 +38,7 @@ from gui.main_window.first_looks import FirstLooks
 from gui.main_window.kept_settings import KeptSettings
 from gui.main_window.measuring import Measuring
 from gui.main_window.page_bar import PageBar
+from gui.main_window.remembered import Remembered
 from gui.main_window.this_computer import ThisComputer
 from gui.main_window.wiring import connect_actions
 from gui.panels.header_line import window_title
@@ -75,6 +77,7 @@ class MainWindow(QMainWindow):
         self._missing: frozenset[Path] = frozenset()
         self._failures: tuple[Problem, ...] = ()
         self._notes: tuple[Problem, ...] = ()  # about the program itself
+        self.remembered = Remembered(document, lambda: self.settings)
         self.opener = Runner("open", self)
         self.computer = ThisComputer(document, settings_path.with_name("facts.json"), self)
         history = settings_path.with_name("checks.jsonl")
@@ -186,11 +189,16 @@ class MainWindow(QMainWindow):
         if isinstance(place, Path) and place not in self._specimens:
             self.kept.save(self.settings.with_recent(str(place)))
             self._show_recent()
-        self.document.set_model(model)
+        self.kept.keep(choices=self.remembered.choices())
+        choice = self.remembered.choice_for(model)
+        self.document.set_model(model, choice)
+        if choice is not None:
+            self.say("As you left this model the last time. Reset (Ctrl+0) takes it back.")
 
     def close_model(self) -> None:
         """Back to the welcome page, without what was said beside the model."""
         self._failures = ()
+        self.kept.save()
         self.document.set_model(None)
 
     def _show_progress(self, count: int) -> None:
@@ -318,9 +326,11 @@ class MainWindow(QMainWindow):
         self.commands.units.set_value(units, units.value)
         self.commands.theme.set_value(mode, THEME_WORDS[mode])
 
-    def _state(self) -> dict[str, str]:
-        """What the settings keep of the window itself."""
+    def _state(self) -> dict[str, Any]:
+        """What the settings keep of the window itself, and of what was chosen in it."""
         return {
+            "choices": self.remembered.choices(),
+            "machine": self.remembered.machine(),
             "geometry": self.saveGeometry().toBase64().toStdString(),
             "splitter": self.page.splitter_state(),
         }
@@ -332,7 +342,11 @@ class MainWindow(QMainWindow):
         super().paintEvent(event)
         if not self._was_painted:
             self._was_painted = True
-            QTimer.singleShot(0, lambda: self._first_looks.begin(self.opener))
+            QTimer.singleShot(0, self._begin_looking)
+
+    def _begin_looking(self) -> None:
+        self.remembered.restore_machine()
+        self._first_looks.begin(self.opener)
 
     def focusNextPrevChild(self, next: bool) -> bool:
         """The Tab key goes on as one reads."""

@@ -130,23 +130,22 @@ class BudgetBar(QProgressBar):
                 gap = 1 if right - left > 2 else 0
                 area = QRect(left, box.top(), right - left - gap, box.height())
                 theme.fill(painter, area, c.tone(part.kind), c.base)
-        frame = QPen(QColor(c.muted), 1)
         if self._open():
             left = round(used(self._plan) * self._scale())
             painter.fillRect(
                 QRect(left, box.top(), box.right() - left, box.height()),
                 QBrush(QColor(c.muted), Qt.BrushStyle.Dense7Pattern),
             )
-            frame.setStyle(Qt.PenStyle.DashLine)
-        painter.setPen(frame)
-        painter.drawRect(box.adjusted(0, 0, -1, -1))
+            painter.setPen(QPen(QColor(c.muted), 1, Qt.PenStyle.DashLine))
+            painter.drawRect(box.adjusted(0, 0, -1, -1))
+        else:
+            theme.draw_frame(painter, box, c.muted)
         edge = self.capacity_edge()
         if edge is not None:
             over = QRect(edge, box.top(), box.right() - edge + 1, box.height())
             painter.fillRect(over, QColor(c.base))
             painter.fillRect(over, theme.overflow(c))
-            painter.setPen(QPen(QColor(c.bad), 1))
-            painter.drawRect(over.adjusted(0, 0, -1, -1))
+            theme.draw_frame(painter, over, c.bad)
             painter.fillRect(QRect(edge - 1, 0, 2, self.height()), QColor(c.text))
 
     def event(self, event: QEvent) -> bool:

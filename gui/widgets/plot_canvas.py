@@ -16,6 +16,7 @@ from core.units import format_tokens
 from gui import theme
 from gui.widgets.ceiling_plot import Curve, at_point
 from gui.widgets.plot_legend import Key, Legend, area_brush
+from gui.widgets.text import qt_app
 
 pg: Any = pyqtgraph  # has no types
 
@@ -225,7 +226,8 @@ class PlotCanvas:
 
 
 def _pen(color: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine, width: int = 1) -> Any:
-    return pg.mkPen(color, width=width, style=style)
+    # The library's pens are so many pixels of the screen wide, whatever the window's are.
+    return pg.mkPen(color, width=width * qt_app().devicePixelRatio(), style=style)
 
 
 def _draw(item: Any, points: Sequence[DepthPoint]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from core.units import UnitSystem, format_bytes, format_exact_bytes, format_share
@@ -110,8 +110,7 @@ class TokenBar(QWidget, Spoken):
                 painter.fillRect(ground, QColor(c.base))
                 painter.setPen(QColor(c.text))
                 painter.drawText(ground, int(Qt.AlignmentFlag.AlignCenter), words)
-        painter.setPen(QPen(QColor(c.muted), 1))
-        painter.drawRect(box.adjusted(0, 0, -1, -1))
+        theme.draw_frame(painter, box, c.muted)
 
     def event(self, event: QEvent) -> bool:
         """Hovering a part tells its bytes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
 from core.plan.plan import PartKind
@@ -148,8 +148,7 @@ class _Swatch(QWidget, Spoken):
         painter.fillRect(self.rect(), QColor(c.base))
         if self._over:
             painter.fillRect(self.rect(), theme.overflow(c))
-        painter.setPen(QPen(QColor(c.bad if self._over else c.muted), 1))
-        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+        theme.draw_frame(painter, self.rect(), c.bad if self._over else c.muted)
 
 
 class Amount(QWidget):
