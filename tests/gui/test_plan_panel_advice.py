@@ -122,6 +122,20 @@ def test_how_it_could_be_faster_is_told_when_somebody_asks(qtbot: QtBot) -> None
     assert panel.advice.lead.isHidden()
 
 
+def test_faster_was_asked_of_one_machine_and_of_the_next_room_comes_first(qtbot: QtBot) -> None:
+    made = document("Qwen3.6-27B", card(48), 120_000)
+    panel = panel_of(qtbot, made)
+    qtbot.waitUntil(panel.advice.ask.isVisible)
+    panel.advice.ask.click()
+    made.choose(slots=1)
+    assert panel.advice.ask.isChecked()  # it is the same machine still
+    made.set_machine(card(24))
+    assert made.plan is not None and made.plan.verdict is Verdict.TIGHT
+    assert not panel.advice.ask.isChecked()
+    qtbot.waitUntil(lambda: bool(panel.advice.buttons))
+    assert "tight" in panel.advice.lead.text()
+
+
 def test_it_speaks_in_the_chosen_units(qtbot: QtBot) -> None:
     made = document("Qwen3.6-27B", card(24), 120_000)
     panel = panel_of(qtbot, made)

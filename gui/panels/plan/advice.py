@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from core.machine.machine import Machine
@@ -80,9 +80,15 @@ class AdviceList(QWidget):
 
     def show_plan(self, plan: Plan) -> None:
         """Look for advice on this plan. What was offered before is withdrawn at once."""
-        if plan != self._plan:
-            self._plan = plan
-            self._restart()
+        if plan == self._plan:
+            return
+        before, self._plan = self._plan, plan
+        if before and (plan.model is not before.model or plan.machine != before.machine):
+            # "Faster?" was asked of that model on that machine; of another it would take the place
+            # of what makes room.
+            with QSignalBlocker(self.ask):
+                self.ask.setChecked(False)
+        self._restart()
 
     def _restart(self) -> None:
         plan = self._plan
