@@ -127,7 +127,7 @@ def test_faster_was_asked_of_one_machine_and_of_the_next_room_comes_first(qtbot:
     panel = panel_of(qtbot, made)
     qtbot.waitUntil(panel.advice.ask.isVisible)
     panel.advice.ask.click()
-    made.choose(slots=1)
+    made.choose(context=119_808)
     assert panel.advice.ask.isChecked()  # it is the same machine still
     made.set_machine(card(24))
     assert made.plan is not None and made.plan.verdict is Verdict.TIGHT
