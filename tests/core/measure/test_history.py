@@ -9,12 +9,20 @@ import subprocess
 import sys
 import threading
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from time import sleep
 
 import pytest
 
-from core.measure.history import History, HistoryError, Stored, schema, snapshot
+from core.measure.history import (
+    History,
+    HistoryError,
+    PlanSnapshot,
+    Stored,
+    schema,
+    snapshot,
+)
 from core.measure.history.transfer import to_csv_text, to_json_text, to_markdown
 from core.measure.readings import GpuReading, Reading
 from core.measure.run import Run, RunStatus
@@ -32,9 +40,13 @@ def path(tmp_path: Path) -> Path:
 
 
 def keep(history: History, run: Run, **changes: str) -> None:
-    plan = snapshot(specimen_plan("Llama-3.1-8B"), run.plan.depths)
-    history.begin(run, plan)
+    history.begin(run, planned(run.plan.depths))
     history.finish(run)
+
+
+@cache
+def planned(depths: tuple[int, ...]) -> PlanSnapshot:
+    return snapshot(specimen_plan("Llama-3.1-8B"), depths)
 
 
 def test_a_run_comes_back_as_it_was_with_its_raw_stamps_and_timings(path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import random
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.measure.diagnosis import diagnose
-from core.measure.history import History, Stored, snapshot
+from core.measure.history import History, PlanSnapshot, Stored, snapshot
 from core.measure.history.compare import NO_DIFFERENCE, compare
 from core.measure.history.line import line_of
 from core.measure.history.transfer import (
@@ -34,13 +35,17 @@ from tests.support import runs
 from tests.support.specimen_plans import specimen_plan
 
 
+@cache
+def planned() -> PlanSnapshot:
+    return snapshot(specimen_plan("Llama-3.1-8B", cache_k="q8_0", cache_v="q8_0"), (0, 4096))
+
+
 def stored(**changes: object) -> Stored:
     run = runs.run(
         {0: [50.0, 51.0, 49.5, 50.5, 50.2, 49.9], 4096: [40.0] * 6},
         telemetry=[Reading(at_ns=0, cpu=0.25)],
     )
-    plan = snapshot(specimen_plan("Llama-3.1-8B", cache_k="q8_0", cache_v="q8_0"), (0, 4096))
-    return replace(Stored(run, plan, "warm, at night", "line one\nline two"), **changes)  # type: ignore[arg-type]
+    return replace(Stored(run, planned(), "warm, at night", "line one\nline two"), **changes)  # type: ignore[arg-type]
 
 
 def test_json_out_and_in_is_the_same_run_with_everything() -> None:
