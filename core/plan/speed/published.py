@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -21,6 +20,8 @@ NEEDED = (
 )
 # llama.cpp before it spent more on each layer, and read caches without flash attention.
 _OLD = "2025"
+# Of any column: nothing that is measured is larger, or smaller than one part of it.
+_MOST = 1e12
 # What a label stands for, as the type of most of its weights.
 _LABELS = (
     (("IQ1", "IQ2", "IQ3"), "IQ3_S"),
@@ -238,7 +239,7 @@ def _number(cells: dict[str, str], name: str, empty: float) -> float:
         value = float(text)
     except ValueError:
         raise ValueError(f"{name} is no number: {text[:40]!r}") from None
-    if not math.isfinite(value) or value < 0:
+    if not 0 <= value <= _MOST or 0 < value < 1 / _MOST:  # no number is not either
         raise ValueError(f"{name} cannot be {text[:40]}")
     return value
 

@@ -124,7 +124,7 @@ def test_columns_that_only_tell_more_may_be_missing(
     assert capsys.readouterr().out == first
 
 
-@pytest.mark.parametrize("cell", ["nan", "inf", "-3", "0"])
+@pytest.mark.parametrize("cell", ["nan", "inf", "-3", "0", "1e-320", "1e300"])
 def test_a_speed_that_cannot_be_is_no_row(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], cell: str
 ) -> None:
@@ -132,6 +132,19 @@ def test_a_speed_that_cannot_be_is_no_row(
     out, err = capsys.readouterr()
     assert out == "n=0 median_error=null p90_error=null within_20=null\n"
     assert "decode_tok_s" in err
+
+
+@pytest.mark.parametrize(
+    "column", ["layers", "weights_gb_per_token", "cache_gb_per_token", "bandwidth_gb_s"]
+)
+@pytest.mark.parametrize("cell", ["1e-320", "1e300", "9" * 300, "-0.5"])
+def test_a_number_that_cannot_be_gives_no_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], column: str, cell: str
+) -> None:
+    assert run(table(tmp_path, row(**{column: cell}))) == 1
+    out, err = capsys.readouterr()
+    assert out == "n=0 median_error=null p90_error=null within_20=null\n"
+    assert column in err
 
 
 def test_missing_columns_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
