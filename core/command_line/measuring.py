@@ -288,6 +288,8 @@ class _Known:
             request = Request("", Choice(), "this" if local else None, options.bandwidth)
             self._machine = machine_of(request)
             self.machine = as_dict(self._machine)
+            if options.bandwidth is not None:  # then it is not as this computer is known
+                self.machine["id"] = "custom"
 
     @property
     def ceiling(self) -> Ceiling:

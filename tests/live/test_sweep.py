@@ -14,10 +14,13 @@ from statistics import median
 import pytest
 
 from core import command_line
+from core.command_line.machines import this_computer
 from core.gguf import open_file
 from core.measure import metrics
 from core.measure.discovery import State, discover, find, match_file
 from core.measure.events import CellDone, SampleDone
+from core.measure.history import History, history_path
+from core.measure.history.own_runs import own_runs
 from core.measure.job import Job
 from core.measure.metrics import DELIVERY
 from core.measure.run import Run, RunPlan, RunStatus, SampleKind, ServerKind, Target
@@ -166,12 +169,22 @@ def test_a_prompt_beyond_the_context_is_turned_down_in_words(target: Target) -> 
 
 
 def test_the_command_line_prints_the_share_of_the_ceiling(
-    server: Server, capsys: pytest.CaptureFixture[str]
+    server: Server,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
     """The server's own file is found by its path; a ceiling needs a bandwidth."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     words = ("measure", server.url, "--depths", "1024", "--tokens", "16", "--json")
     status = command_line.main((*words, "--bandwidth", "20"), lambda files: 9)
     assert status == 0
+    # A bandwidth that was typed teaches nothing about this computer.
+    history = History(history_path())
+    (line,) = [entry.line for entry in history.lines()]
+    history.close()
+    assert line.hardware[0] == "custom"
+    assert own_runs([line], this_computer()) == ()
     (cell,) = json.loads(capsys.readouterr().out)["cells"]
     assert cell["depth"] == 1024
     steps = cell["server_decode_tok_s"]["median"]

@@ -51,12 +51,13 @@ def teaching(run: Run, plan: PlanSnapshot | None) -> tuple[OwnRun, ...]:
 
 
 def hardware(values: dict[str, Any]) -> tuple[str, ...]:
-    """What makes a computer another one for this: its devices by name, as `core.machine.as_dict`
-    tells them."""
+    """What makes a computer another one for this: its id and its devices by name, as
+    `core.machine.as_dict` tells them."""
     devices = values.get("devices")
     if not isinstance(devices, list):
         return ("unknown",)
-    return tuple(str(d.get("name")) for d in devices if isinstance(d, dict))
+    names = (str(d.get("name")) for d in devices if isinstance(d, dict))
+    return (str(values.get("id")), *names)
 
 
 def _figures(plan: PlanSnapshot, depth: float) -> DepthFigures | None:
