@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
@@ -42,7 +42,7 @@ def opened(path: Path, *, mend: bool) -> tuple[sqlite3.Connection, Problem | Non
             str(path),
         )
     except (sqlite3.OperationalError, OSError) as error:
-        problem = unwritable(path, error)
+        return _copied(path), unwritable(path, error)
     except sqlite3.DatabaseError as error:
         if mend:
             return _begun_anew(path, error)
@@ -70,6 +70,31 @@ def _begun_anew(path: Path, error: sqlite3.Error) -> tuple[sqlite3.Connection, P
         str(path.parent),
     )
     return connection, problem
+
+
+def _copied(path: Path) -> sqlite3.Connection:
+    """What a file that cannot be written has, in memory: a folder that is read-only or a disk that
+    is full hides no earlier run. Empty where it cannot be read either."""
+    copy = _connect(None)
+    # The write-ahead log of a file that nobody has open needs a writable folder; without one the
+    # file stands for itself. One that somebody else writes just now is not read half.
+    for how in ("mode=ro", "mode=ro&immutable=1"):
+        try:
+            with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as source:
+                source.backup(copy)
+            _look_through(copy)
+            schema.prepare(copy)
+        except (sqlite3.Error, OSError, UnicodeDecodeError, schema.NewerVersionError) as error:
+            copy.close()
+            copy = _connect(None)
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in (
+                sqlite3.SQLITE_BUSY,
+                sqlite3.SQLITE_LOCKED,
+            ):
+                break
+        else:
+            break
+    return copy
 
 
 def _when_free(path: Path, *, check: bool) -> sqlite3.Connection:
@@ -100,9 +125,7 @@ def _connect(path: Path | None, *, check: bool = True) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         if path is not None and check and path.stat().st_size <= _CHECKED_BYTES:
-            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-            if verdict != "ok":
-                raise sqlite3.DatabaseError(verdict)
+            _look_through(connection)
         schema.prepare(connection)
     except UnicodeDecodeError:  # what is told of the damage names something that is damaged
         connection.close()
@@ -111,6 +134,12 @@ def _connect(path: Path | None, *, check: bool = True) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _look_through(connection: sqlite3.Connection) -> None:
+    (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if verdict != "ok":
+        raise sqlite3.DatabaseError(verdict)
 
 
 def unwritable(path: Path, error: Exception) -> Problem:

@@ -255,6 +255,48 @@ def test_a_place_that_cannot_be_written_costs_the_history_and_nothing_else(tmp_p
     history.close()
 
 
+def read_only(*arguments: object, **options: object) -> None:
+    """What SQLite says where a folder may not be written and the log does not exist."""
+    error = sqlite3.OperationalError("unable to open database file")
+    error.sqlite_errorcode = sqlite3.SQLITE_CANTOPEN
+    raise error
+
+
+@pytest.mark.parametrize("open_elsewhere", [False, True], ids=["closed", "open in another window"])
+def test_earlier_runs_are_seen_where_nothing_can_be_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch, open_elsewhere: bool
+) -> None:
+    first = History(path)
+    keep(first, runs.run(id="earlier"))
+    if not open_elsewhere:
+        first.close()
+    before = path.read_bytes()
+    monkeypatch.setattr("core.measure.history.file._when_free", read_only)
+    history = History(path)
+    assert history.problem is not None
+    assert history.problem.code == "history-write"
+    keep(history, runs.run(id="later"))
+    assert {line.id for line in history.lines()} == {"earlier", "later"}
+    history.close()
+    assert path.read_bytes() == before
+    if open_elsewhere:
+        first.close()
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 5000, b"SQLite format 3\x00" * 99])
+def test_a_damaged_file_where_nothing_can_be_written_is_empty(
+    path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    monkeypatch.setattr("core.measure.history.file._when_free", read_only)
+    history = History(path)
+    keep(history, runs.run(id="later"))
+    assert [line.id for line in history.lines()] == ["later"]
+    history.close()
+    assert path.read_bytes() == content
+
+
 def test_a_row_that_is_not_understood_costs_only_itself(path: Path) -> None:
     history = History(path)
     for number in range(3):
