@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TypeAlias
 
 from core.measure.history import History, HistoryError, Stored
-from core.measure.history.transfer import TransferError, read_file, to_csv_text, to_json_text
+from core.measure.history.transfer import (
+    TransferError,
+    read_file,
+    to_csv_text,
+    to_json_text,
+    to_markdown,
+)
 from core.problems import Problem
 from core.whole_file import write_whole
 from gui.workers.runner import Function, Handle
@@ -35,6 +41,18 @@ def exporting(read: Read, path: Path) -> Function:
         return len(runs)
 
     return export
+
+
+def telling(read: Read) -> Function:
+    """What ``read`` gives as Markdown. Answers a text, or a Problem."""
+
+    def tell(handle: Handle) -> str | Problem:
+        try:
+            return "\n".join(map(to_markdown, read()))
+        except HistoryError as error:
+            return error.problem
+
+    return tell
 
 
 @dataclass(frozen=True, slots=True)

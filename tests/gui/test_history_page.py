@@ -248,7 +248,8 @@ def test_only_a_single_interrupted_run_can_be_resumed(
 
 def test_markdown_of_the_chosen_runs(qtbot: QtBot, page: HistoryPage) -> None:
     choose(page, 1)
-    QTest.mouseClick(page.copy, Qt.MouseButton.LeftButton)
+    with qtbot.waitSignal(page.copier.ended, timeout=SECONDS):
+        QTest.mouseClick(page.copy, Qt.MouseButton.LeftButton)
     text = QGuiApplication.clipboard().text()
     assert text.startswith("**new driver**")
     assert "llama-bench -m" in text

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 
 from core.measure.history import Listed, Stored
 from core.measure.history.compare import Comparison, compare
-from core.measure.history.transfer import to_markdown
 from core.measure.run import RunStatus
 from core.problems import Problem
 from gui.document import Document
@@ -31,7 +30,7 @@ from gui.widgets.menu_button import MenuButton
 from gui.widgets.scrolled import scrolled
 from gui.widgets.text import Style
 from gui.widgets.wrap import Wrap
-from gui.workers.run_files import Imported, exporting, importing
+from gui.workers.run_files import Imported, exporting, importing, telling
 from gui.workers.run_history import RunHistory
 from gui.workers.runner import Function, Handle, Runner
 
@@ -65,6 +64,8 @@ class HistoryPage(QWidget):
         self.writer = Runner("export", self)
         self.writer.finished.connect(self._exported)
         self._exported_to = ""
+        self.copier = Runner("copy", self)
+        self.copier.finished.connect(self._copied)
         self.problems = ProblemArea({})
         self.filter = FilterEdit("Filter by name, server, model, note…")
         self.sheet = StoredSheet()
@@ -243,10 +244,13 @@ class HistoryPage(QWidget):
             self.import_from(Path(name))
 
     def _copy(self) -> None:
-        full = (self._history.load(entry.id) for entry in self.chosen)
-        texts = [to_markdown(stored) for stored in full if stored is not None]
-        if texts:
-            QGuiApplication.clipboard().setText("\n".join(texts))
+        self.copier.start(telling(self._history.reading(entry.id for entry in self.chosen)))
+
+    def _copied(self, answer: str | Problem) -> None:
+        if isinstance(answer, Problem):
+            self._fail(answer)
+        elif answer:
+            QGuiApplication.clipboard().setText(answer)
             self.said.set_text("Copied as Markdown.")
 
     # What Qt asks.
