@@ -19,7 +19,8 @@ from core.tokens.vocabulary import TokenType, Vocabulary, VocabularyError
 _SPACE = "▁"
 _CACHED = 1 << 18  # words whose tokens are kept
 _LONGEST_CACHED = 64  # characters
-_CHUNK = 1 << 16  # words between two looks at whether to stop
+_CHUNK = 1 << 8  # words between two looks at whether to stop
+_HEAD = 3  # characters by which most special tokens are known not to be in a text
 # Characters without any place to cut, as in encoded data: merging them takes seconds already, and a
 # hundred bytes for each.
 _LONGEST_WORD = 1 << 19
@@ -36,6 +37,7 @@ def _byte_letters() -> dict[int, str]:
 
 
 _LETTERS = _byte_letters()
+_BYTE_NAMES = {f"<0x{byte:02X}>": bytes([byte]) for byte in range(256)}
 _BYTES = {letter: byte for byte, letter in _LETTERS.items()}
 
 
@@ -104,7 +106,7 @@ class Tokenizer:
         """
         found: list[int] = []
         after_special = True
-        for part in self._partition(text, special):
+        for part in self._partition(text, special, cancelled):
             if isinstance(part, int):
                 found.append(part)
                 after_special = True
@@ -124,8 +126,8 @@ class Tokenizer:
         kind = self._types[number] if number < len(self._types) else TokenType.NORMAL
         if kind in _MATCHED:
             stored = token.encode(*_STORED)
-        elif kind == TokenType.BYTE and len(token) == 6 and token.startswith("<0x"):
-            stored = bytes([int(token[3:5], 16)])
+        elif kind == TokenType.BYTE and token in _BYTE_NAMES:
+            stored = _BYTE_NAMES[token]
         elif self._raw:
             stored = token.replace(_SPACE, " ").encode(*_STORED)
         else:
@@ -163,12 +165,23 @@ class Tokenizer:
             return None
         return regex.compile(f"{_SPACE}*[^{_SPACE}]+|{_SPACE}+")
 
-    def _partition(self, text: str, special: bool) -> Iterator[str | int]:
+    def _partition(
+        self, text: str, special: bool, cancelled: Callable[[], bool]
+    ) -> Iterator[str | int]:
         parts: list[str | int] = [text] if text else []
+        # A file may call every token a special one; that they begin alike saves most of the search.
+        heads: dict[str, bool] = {}
         for number in self._special:
             token = self._tokens[number]
             if not special and self._types[number] != TokenType.USER_DEFINED:
                 continue
+            head = token[:_HEAD]
+            if head not in heads:
+                heads[head] = head in text
+            if not heads[head]:
+                continue
+            if cancelled():
+                raise _stopped()
             if token not in text:
                 continue
             cut: list[str | int] = []
@@ -194,7 +207,7 @@ class Tokenizer:
                 part = _SPACE + part
         for count, word in enumerate(self._words(part)):
             if count % _CHUNK == 0 and cancelled():
-                raise VocabularyError(Problem("cancelled", "Counting was stopped.", Severity.NOTE))
+                raise _stopped()
             if len(word) > _LONGEST_WORD:
                 raise VocabularyError(
                     Problem(
@@ -250,6 +263,10 @@ class Tokenizer:
                 if name in self._ids:
                     found.append(self._ids[name])
         return found
+
+
+def _stopped() -> VocabularyError:
+    return VocabularyError(Problem("cancelled", "Counting was stopped.", Severity.NOTE))
 
 
 class Start(NamedTuple):

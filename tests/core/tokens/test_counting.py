@@ -108,6 +108,32 @@ def test_characters_without_a_place_to_cut_are_estimated_before_they_take_minute
     assert "characters stand together" in found.tokens.note
 
 
+def test_special_tokens_by_the_hundred_thousand_take_no_minutes_and_can_be_stopped() -> None:
+    names = tuple(f"<|s{number}|>" for number in range(200_000))
+    tokenizer = Tokenizer(Vocabulary("gpt2", "llama3", ("a", *names), (1, *([3] * len(names)))))
+    text = "a" * 300_000
+    assert len(tokenizer.encode(text)) == 300_000
+    assert tokenizer.encode("a<|s7|>a<|s77|>") == [0, 8, 0, 78]
+    looks = 0
+
+    def after_some() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks > 100
+
+    with pytest.raises(VocabularyError) as told:
+        tokenizer.encode(text + "<|s", cancelled=after_some)
+    assert told.value.problem.code == "cancelled"
+
+
+def test_a_byte_token_without_a_byte_stands_for_its_name() -> None:
+    odd = ("<0xZZ>", "<0x-1>", "<0x 1>", "<0xFF>", "<0x1F600>")
+    tokenizer = Tokenizer(Vocabulary("llama", "", odd, (6,) * 5))
+    assert [tokenizer.piece(n).bytes for n in range(5)] == [
+        *(b"<0xZZ>", b"<0x-1>", b"<0x 1>", b"\xff", b"<0x1F600>")
+    ]
+
+
 def test_comparing_two_requests_can_be_stopped() -> None:
     made = recorded()["qwen2"][0]
     cutter = Tokenizer(Vocabulary(made.model, made.pre, made.tokens, made.types, (), made.merges))
