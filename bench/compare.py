@@ -11,7 +11,7 @@ from time import process_time
 
 from core.compare import Candidate, compare_machines, compare_models, grid, sweep
 from core.gguf import open_file
-from core.machine import catalogue, machine_from
+from core.machine import ASSUMED_RAM, catalogue, machine_from
 from core.model import model_from
 from core.model.model import Model
 from core.plan.choice import Choice
@@ -37,6 +37,10 @@ def one_model(model: Model) -> None:
     rows = len(catalogue.all())
     chosen = [(spec, machine_from(spec)) for spec in CHOSEN]
     report(f"catalogue, {rows} rows, bar {BAR_MS:g}", lambda n: sweep(model, _choice(n)))
+    report(
+        f"experts in RAM, bar {BAR_MS:g}",
+        lambda n: sweep(model, Choice(depth=1024 * n, cpu_moe=40), ram=ASSUMED_RAM),
+    )
     report(f"table, {len(chosen)} machines", lambda n: compare_machines(model, chosen, _choice(n)))
     report("grid", lambda n: grid(model, chosen[0][1], _choice(n)))
 

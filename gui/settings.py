@@ -28,6 +28,7 @@ _SIZE_LIMIT = 1_000_000
 _MOST_LISTED = 1000
 _MOST_TOKENS = 2**31 - 1
 _CURRENCY_LENGTH = 8
+_RAM_LENGTH = 60
 MOST_PRICE = 1e12  # in any currency
 
 ThemeName: TypeAlias = Literal["system", "light", "dark"]
@@ -39,7 +40,8 @@ class StoredComparison:
 
     ``machines`` are written as ``core.machine.spec`` reads them, ``prices`` pairs of such a text
     and an amount of ``currency``, ``models`` paths of files, ``prompt`` is in tokens (0 for the
-    page's own).
+    page's own), ``ram`` that of the computer around a card as ``core.machine.around`` writes it, ""
+    for the page's own, "off" for none.
     """
 
     machines: tuple[str, ...] | None = None  # None: nobody has chosen yet
@@ -47,6 +49,7 @@ class StoredComparison:
     currency: str = ""
     models: tuple[str, ...] = ()
     prompt: int = 0
+    ram: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +232,7 @@ def _comparison(stored: object) -> StoredComparison:
         currency=_text(stored.get("currency"))[:_CURRENCY_LENGTH],
         models=_texts(stored.get("models")),
         prompt=prompt if type(prompt) is int and 0 <= prompt <= _MOST_TOKENS else 0,
+        ram=_text(stored.get("ram"))[:_RAM_LENGTH],
     )
 
 

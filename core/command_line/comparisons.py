@@ -10,19 +10,20 @@ from core.command_line.output import say
 from core.command_line.reports import choice_of, damage, open_model, report_many, status
 from core.command_line.requests import BadRequestError, Request, request_from, whole_number
 from core.compare import PROMPT, MachineRow, compare_machines
-from core.machine import Machine, spec_of
+from core.machine import Machine, Ram, in_computer, ram_from, spec_of
 from core.report import Values, comparison_as_json, comparison_text
 
 _HOW = "name them like nvidia-geforce-rtx-3090,this; weighbridge catalogue finds their ids"
+_OWN = ("machines", "prompt", "ram")  # options that no report has
 
 
 def compare(values: Mapping[str, object], as_values: bool) -> int:
     """Print the comparison; 1 where the file is damaged. Raises BadRequestError."""
-    rows, prompt = _rows(values)
+    rows, prompt, ram = _rows(values)
     if as_values:
-        say(json.dumps(comparison_as_json(rows, prompt)))
+        say(json.dumps(comparison_as_json(rows, prompt, ram)))
     else:
-        say(comparison_text(rows, prompt))
+        say(comparison_text(rows, prompt, ram=ram))
     return status(damage(rows[0].figures.plan))
 
 
@@ -32,13 +33,13 @@ def compare_many(source: str, defaults: Mapping[str, object]) -> int:
 
 
 def _answer(values: Mapping[str, object]) -> tuple[Values, bool]:
-    rows, prompt = _rows(values)
-    return comparison_as_json(rows, prompt), damage(rows[0].figures.plan) is None
+    rows, prompt, ram = _rows(values)
+    return comparison_as_json(rows, prompt, ram), damage(rows[0].figures.plan) is None
 
 
-def _rows(values: Mapping[str, object]) -> tuple[tuple[MachineRow, ...], int]:
-    """What the options ask for, and the prompt in tokens."""
-    rest = {name: value for name, value in values.items() if name not in ("machines", "prompt")}
+def _rows(values: Mapping[str, object]) -> tuple[tuple[MachineRow, ...], int, Ram | None]:
+    """What the options ask for, the prompt in tokens, and what a card's computer has."""
+    rest = {name: value for name, value in values.items() if name not in _OWN}
     request = request_from(rest)
     asked = values.get("prompt")
     prompt = PROMPT if asked is None else whole_number("prompt", asked)
@@ -46,10 +47,22 @@ def _rows(values: Mapping[str, object]) -> tuple[tuple[MachineRow, ...], int]:
     machines += _besides(request)
     if not machines:
         raise BadRequestError(f"--machines is missing; {_HOW}")
-    return (
-        compare_machines(open_model(request.file), machines, choice_of(request), prompt=prompt),
-        prompt,
-    )
+    ram = _ram(values.get("ram"))
+    machines = [(text, in_computer(machine, ram)) for text, machine in machines]
+    model = open_model(request.file)
+    return compare_machines(model, machines, choice_of(request), prompt=prompt), prompt, ram
+
+
+def _ram(value: object) -> Ram | None:
+    """What a card's computer has; None where nobody said."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise BadRequestError("ram must be text like 64GiB@51.2")
+    try:
+        return ram_from(value)
+    except ValueError as error:
+        raise BadRequestError(f"ram: {error}") from None
 
 
 def _listed(value: object) -> Sequence[str]:

@@ -113,6 +113,11 @@ def _compare(argv: list[str]) -> int:
     parser.add_argument(
         "--prompt", metavar="N", help="tokens of a prompt, for the time to the first token (2048)"
     )
+    parser.add_argument(
+        "--ram",
+        metavar="SIZE@GB/s",
+        help="what the computer around every card has that names no RAM, like 64GiB@51.2",
+    )
     _add_plan_options(parser)
     return _answer(parser, argv, compare, compare_many)
 

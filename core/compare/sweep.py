@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from core.machine import catalogue
+from core.machine.around import Ram, in_computer
 from core.machine.catalogue import Row, RowKind
 from core.machine.machine import Device, Machine, with_margin
 from core.model.model import Model
@@ -68,15 +69,17 @@ def sweep(
     choice: Choice,
     rows: Sequence[Row] | None = None,
     margins: Mapping[str, int] | None = None,
+    ram: Ram | None = None,
 ) -> tuple[Point, ...]:
     """Every row of the catalogue (or these), in its order. ``margins`` are the bytes that shall
-    stay free on a machine, by its id."""
+    stay free on a machine, by its id, ``ram`` that of the computer around every card."""
     made: dict[Hashable, Budget] = {}
     points = []
     for row in catalogue.all() if rows is None else rows:
         machine = catalogue.machine(row.id)
         if margins and row.id in margins:
             machine = with_margin(machine, margins[row.id])
+        machine = in_computer(machine, ram)
         key = tuple(_share(device) for device in machine.devices)
         shared = made.get(key)
         if shared is None:

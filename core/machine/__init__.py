@@ -5,6 +5,7 @@ and so are ``own``, the machines that the user keeps, and ``facts``, what was me
 """
 
 from core.machine import catalogue, facts, own, places
+from core.machine.around import ASSUMED_RAM, Ram, in_computer, ram_from, ram_of, typed_ram
 from core.machine.assemble import combine, custom, with_host_bandwidth, with_ram
 from core.machine.bandwidth import BandwidthMeasurement, measure_bandwidth
 from core.machine.detect import detect, disk_of
@@ -24,6 +25,7 @@ from core.machine.machine import (
 from core.machine.spec import machine_from, spec_of
 
 __all__ = [
+    "ASSUMED_RAM",
     "Backend",
     "BandwidthMeasurement",
     "Device",
@@ -33,6 +35,7 @@ __all__ = [
     "Link",
     "Machine",
     "OwnRun",
+    "Ram",
     "as_dict",
     "catalogue",
     "combine",
@@ -40,13 +43,17 @@ __all__ = [
     "detect",
     "disk_of",
     "facts",
+    "in_computer",
     "machine_from",
     "measure_bandwidth",
     "measure_disk",
     "measurement_as_dict",
     "own",
     "places",
+    "ram_from",
+    "ram_of",
     "spec_of",
+    "typed_ram",
     "with_host_bandwidth",
     "with_margin",
     "with_ram",

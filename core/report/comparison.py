@@ -8,6 +8,7 @@ from core import tabular
 from core.compare.columns import heading
 from core.compare.machines import MachineRow
 from core.compare.tables import machine_columns
+from core.machine.around import Ram
 from core.model.model import Model
 from core.plan.plan import Plan, SpeedPlan
 from core.problems import Problem, as_values
@@ -21,29 +22,34 @@ _OF_MACHINE = ("settings", "memory", "speed")
 _LEFT_OUT = ("price", "tok_s_per_1000")
 
 
-def comparison_as_json(rows: Sequence[MachineRow], prompt: int) -> Values:
+def comparison_as_json(rows: Sequence[MachineRow], prompt: int, ram: Ram | None = None) -> Values:
     """One object: the model once, and for each machine what ``report`` says of it.
 
-    ``prompt`` is what the time to the first token is for. Needs at least one row.
+    ``prompt`` is what the time to the first token is for, ``ram`` what was put around cards that
+    name none. Needs at least one row.
     """
     first = as_json(rows[0].figures.plan)
     return {
         "schema": SCHEMA,
         **{name: first[name] for name in _OF_MODEL},
         "prompt_tokens": prompt,
+        "ram": ram and {"bytes": ram.size, "bytes_per_second": ram.rate},
         "machines": [_machine(row) for row in rows],
         "problems": [as_values(p) for p in _of_model(rows[0].figures.plan.model)],
     }
 
 
 def comparison_text(
-    rows: Sequence[MachineRow], prompt: int, system: UnitSystem = UnitSystem.GIB
+    rows: Sequence[MachineRow],
+    prompt: int,
+    system: UnitSystem = UnitSystem.GIB,
+    ram: Ram | None = None,
 ) -> str:
     """A table with a line for each machine, and below it what is worth a word about each."""
     plan = rows[0].figures.plan
     lines = heading_lines(plan, system)
     if plan.model.file.tensors:
-        lines += ["", *_table(rows, plan, prompt, system)]
+        lines += ["", *_table(rows, plan, prompt, system, ram)]
     found = [problem_line(problem) for problem in _of_model(plan.model)]
     for row in rows:
         found += [
@@ -54,16 +60,20 @@ def comparison_text(
     return "\n".join(lines) + "\n"
 
 
-def _table(rows: Sequence[MachineRow], plan: Plan, prompt: int, system: UnitSystem) -> list[str]:
+def _table(
+    rows: Sequence[MachineRow], plan: Plan, prompt: int, system: UnitSystem, ram: Ram | None
+) -> list[str]:
     settings, trained = plan.settings, plan.model.shape.context_length
     columns = [column for column in machine_columns() if column.name not in _LEFT_OUT]
     cells = [[heading(column) for column in columns]]
     cells += [[column.text(row, system) for column in columns] for row in rows]
     whole = f", full: {format_tokens(trained)}" if trained else ""
+    around = [f"cards that name no RAM: each with {ram.words}"] if ram else []
     return [
         f"context {format_tokens(settings.context)}, K {settings.cache_k}, V {settings.cache_v}, "
         f"{settings.engine}; at depth: {format_tokens(settings.depth)}{whole}; first token of a "
         f"prompt of {format_tokens(prompt)}",
+        *around,
         *(f"  {line}" for line in tabular.aligned(cells, [c.number for c in columns])),
     ]
 

@@ -55,7 +55,7 @@ def kept() -> list[StoredComparison]:
 
 @pytest.fixture
 def page(qtbot: QtBot, document: Document, kept: list[StoredComparison]) -> Iterator[ComparePage]:
-    made = ComparePage(document, StoredComparison(machines=("this", CARD)))
+    made = ComparePage(document, StoredComparison(machines=("this", CARD), ram="off"))
     made.stored_changed.connect(kept.append)
     qtbot.addWidget(made)
     made.resize(1280, 700)
@@ -288,8 +288,8 @@ def test_combinations_figures_and_own_machines_come_back_at_the_next_start(
     names = texts(page, "machine")
     assert names == [
         "2x GeForce RTX 3090 + 64.0 GiB RAM",
-        "GPU, 24.0 GiB, 936 GB/s",
-        "Attic",
+        "GPU, 24.0 GiB, 936 GB/s + 32.0 GiB RAM",
+        "Attic + 32.0 GiB RAM",
     ]
     assert texts(page, "memory_bytes")[0] == "2 × 24.0 GiB"
 

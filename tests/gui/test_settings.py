@@ -25,6 +25,7 @@ FULL = Settings(
         currency="EUR",
         models=("/models/größe 模型.gguf",),
         prompt=6500,
+        ram="128GiB@89.6",
     ),
 )
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from core.compare import Point, sweep
 from core.compare.tables import room_words
 from core.machine import catalogue
+from core.machine.rows import DISCRETE
 from core.plan.plan import Verdict
 from core.plan.verdict import SHORT_WORDS
 from core.units import UnitSystem, format_bandwidth, format_bytes, format_rate
@@ -54,6 +55,7 @@ class CatalogueView(QWidget):
         self.filters.changed.connect(self._draw)
         self.plot.taken.connect(self.added)
         chosen.changed.connect(self._draw)
+        chosen.changed.connect(self._follow)
         document.plan_changed.connect(self._follow)
         document.units_changed.connect(self._draw)
 
@@ -75,14 +77,14 @@ class CatalogueView(QWidget):
 
     def _follow(self) -> None:
         model, choice = self._document.model, self._document.choice
-        margins = self._document.margins
-        asked = (model, choice, margins)
+        margins, ram = self._document.margins, self._chosen.ram
+        asked = (model, choice, margins, ram)
         if not self.isVisible() or model is None or self._asked == asked:
             return
         self._asked = asked
         rows = catalogue.all()
         parts = [rows[n : n + _AT_ONCE] for n in range(0, len(rows), _AT_ONCE)]
-        self._work = (sweep(model, choice, part, margins) for part in parts)
+        self._work = (sweep(model, choice, part, margins, ram) for part in parts)
         self._coming = []
         self._timer.start(_AFTER_MS)
 
@@ -101,9 +103,10 @@ class CatalogueView(QWidget):
     def _draw(self) -> None:
         wanted, texts = self.filters.wanted(), set(self._chosen.texts)
         fitting = self.filters.only_fitting.isChecked()
-        units = self._document.units
+        units, ram = self._document.units, self._chosen.ram
+        around = ram.words if ram else ""
         dots = [
-            self._dot(point, point.row.id in texts)
+            self._dot(point, point.row.id in texts, around)
             for point in self._points
             if wanted.takes(point.row) and (not fitting or _fits(point))
         ]
@@ -113,7 +116,7 @@ class CatalogueView(QWidget):
             up="expected, tok/s" if self._expected else "ceiling, tok/s",
         )
 
-    def _dot(self, point: Point, ringed: bool) -> Dot:
+    def _dot(self, point: Point, ringed: bool, around: str) -> Dot:
         units = self._document.units
         row = point.row
         memory = point.memory.value or 0
@@ -125,6 +128,8 @@ class CatalogueView(QWidget):
             f"{each if row.devices > 1 else size}, {format_bandwidth(row.bandwidth)}",
             point.refused or f"{SHORT_WORDS[point.verdict]}, {self._room(point)}",
         ]
+        if around and row.kind in DISCRETE:
+            told.insert(2, f"in a computer with {around}")
         if rate:
             told.append(f"{'expected' if self._expected else 'ceiling'} {format_rate(rate)}")
         told.append("compared already" if ringed else "click to compare it")

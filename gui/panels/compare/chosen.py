@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
 from core.compare import PROMPT
-from core.machine import catalogue, machine_from, own
+from core.machine import Ram, catalogue, in_computer, machine_from, own, ram_from, ram_of
 from core.machine.machine import Machine, with_margin
 from core.machine.spec import THIS
 from gui.document import LOOKING, Document
 from gui.settings import StoredComparison
 
 MOST = 40  # machines at once
+_OFF = "off"  # cards without a computer around them
 # Where nobody has chosen yet: this computer, and what many people ask about.
 FIRST = (
     THIS,
@@ -72,17 +74,33 @@ class Chosen(QObject):
         """Prices by the machines' texts."""
         return dict(self._stored.prices)
 
+    @property
+    def ram(self) -> Ram | None:
+        """That of the computer around every card that names none; None for nobody knows."""
+        if self._stored.ram == _OFF:
+            return None
+        if self._stored.ram:
+            with suppress(ValueError):
+                return ram_from(self._stored.ram)
+        return self.usual_ram
+
+    @property
+    def usual_ram(self) -> Ram:
+        """That of this computer where it is known, else what is usual."""
+        return ram_of(self._document.this_computer)
+
     def machines(self) -> list[tuple[str, Machine]]:
         """Texts and machines, with what shall stay free on each. One that is gone (an own machine
         that was deleted) is left out."""
-        found = []
+        found, ram = [], self.ram
         for text in self.texts:
             try:
                 machine = machine_from(text, self.named)
             except (LookupError, ValueError):
                 continue
             margin = self._document.margins.get(machine.id)
-            found.append((text, machine if margin is None else with_margin(machine, margin)))
+            dressed = machine if margin is None else with_margin(machine, margin)
+            found.append((text, in_computer(dressed, ram)))
         return found
 
     def named(self, name: str) -> Machine:
@@ -122,6 +140,14 @@ class Chosen(QObject):
     def set_prompt(self, tokens: int) -> None:
         """The prompt that the first token is told for."""
         self._store(replace(self._stored, prompt=0 if tokens == PROMPT else tokens))
+
+    def set_ram(self, ram: Ram | None) -> None:
+        """What a card's computer has, by the user's word; None for nobody knows."""
+        self._store(replace(self._stored, ram=ram.text if ram else _OFF))
+
+    def forget_ram(self) -> None:
+        """What a card's computer has is this computer's RAM again, or what is usual."""
+        self._store(replace(self._stored, ram=""))
 
     def set_models(self, paths: Iterable[str]) -> None:
         """The files that are compared with the open model."""

@@ -30,6 +30,7 @@ from gui.panels.compare.catalogue_view import CatalogueView
 from gui.panels.compare.chosen import Chosen
 from gui.panels.compare.lines import curve_of
 from gui.panels.compare.price import parse_price
+from gui.panels.compare.ram_row import RamRow
 from gui.panels.plan_title import plan_title
 from gui.tables.facts import FactSheet
 from gui.tables.view import SheetView
@@ -180,7 +181,7 @@ class MachinesView(QScrollArea):
 
     def _draw(self) -> None:
         expected = self.measure.currentIndex() == 1
-        found = [(display(row.machine.name), row.figures) for row in self._rows]
+        found = [(self._short(row), row.figures) for row in self._rows]
         plan = self._document.plan
         self.curves.set_words(_NO_SPEED if self._rows else "Nothing is compared.")
         self.curves.set_lines(
@@ -197,11 +198,17 @@ class MachinesView(QScrollArea):
         used = row is not None and row.machine == self._document.machine
         self.use_button.setEnabled(row is not None and not used)
         self.name.set_text(display(row.machine.name) if row else "")
-        self.curves.set_strong(self.name.shown)
+        self.curves.set_strong(self._short(row) if row else "")
         self.used.setVisible(used)
         price = row.price.value if row else None
         if not self.price.hasFocus():
             self.price.setText("" if price is None else f"{price:,.10g}")
+
+    def _short(self, row: MachineRow) -> str:
+        """The name at a curve, where there is no room for what all cards have around them."""
+        ram = self._chosen.ram
+        name = row.machine.name
+        return display(name.removesuffix(ram.tail) if ram and "ram:" not in row.key else name)
 
     def _current(self) -> MachineRow | None:
         row = self.table.current_row()
@@ -218,6 +225,7 @@ class MachinesView(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Machines compared")
         self.add = AddMachine(self._document, self._chosen)
+        self.ram = RamRow(self._chosen)
         self.prompt = QSpinBox()
         self.prompt.setLocale(NUMBERS)
         self.prompt.setGroupSeparatorShown(True)
@@ -290,6 +298,7 @@ class MachinesView(QScrollArea):
         whole = QVBoxLayout(inside)
         whole.setContentsMargins(space, space, space, space)
         whole.addWidget(top)
+        whole.addWidget(self.ram)
         whole.addWidget(self.table)
         whole.addWidget(below)
         whole.addLayout(self._plots, 1)
@@ -310,6 +319,7 @@ class MachinesView(QScrollArea):
         self.prompt.valueChanged.connect(self._chosen.set_prompt)
         self.measure.currentIndexChanged.connect(lambda _: self._draw())
         self.add.said.connect(self._say)
+        self.ram.said.connect(self._say)
         self.catalogue.added.connect(lambda id: self._chosen.add([id]))
         self._chosen.changed.connect(self._follow)
         self._document.plan_changed.connect(self._follow)

@@ -83,6 +83,8 @@ def test_an_unknown_machine_is_a_wrong_option_with_suggestions(run: Run) -> None
         (("--machines", "this,,this"), "between two commas"),
         (("--machines", "gpu:much"), "no size"),
         (("--machines", "this", "--prompt", "many"), "prompt must be a whole number"),
+        (("--machines", "this", "--ram", "64GiB"), "no size and rate"),
+        (("--machines", "this", "--ram", "0GiB@51.2"), "ram: memory must be more than nothing"),
         (("--machines", "this", "--cache-k", "q9"), "cache_k must be one of"),
     ],
 )
@@ -105,6 +107,32 @@ def test_a_machine_can_be_put_together_and_figures_typed(run: Run) -> None:
     first, second = json.loads(out)["machines"]
     assert [d["kind"] for d in first["memory"]["devices"]] == ["gpu", "gpu", "host"]
     assert second["id"] == "gpu:24GiB@936:cuda"
+
+
+def test_a_card_without_ram_is_what_the_card_with_that_ram_is(run: Run) -> None:
+    card, whole = "nvidia-geforce-rtx-3060-12-gb", "nvidia-geforce-rtx-3060-12-gb+ram:64GiB@51.2"
+    named = "nvidia-geforce-rtx-3060-12-gb+ram:32GiB@40"
+    options = (QWEN, "--cpu-moe", "40", "--json", "--machines")
+    _, bare, _ = run(*options, card)
+    assert json.loads(bare)["ram"] is None
+    assert json.loads(bare)["machines"][0]["speed"]["ceiling_tok_s"] is None
+    _, out, _ = run(*options, f"{card},{named},this", "--ram", "64GiB@51.2")
+    _, wanted, _ = run(*options, f"{whole},{named},this")
+    answer, expected = json.loads(out), json.loads(wanted)
+    assert answer["ram"] == {"bytes": 64 * GIB, "bytes_per_second": 51.2e9}
+    assert [m["id"] for m in answer["machines"]] == [card, named, "this"]
+    assert answer["machines"][0]["speed"]["ceiling_tok_s"] > 0
+    for one, other in zip(answer["machines"], expected["machines"], strict=True):
+        assert {**one, "id": ""} == {**other, "id": ""}
+
+
+def test_ram_is_said_in_words_and_taken_from_a_line_of_requests(run: Run) -> None:
+    card = "nvidia-geforce-rtx-3090"
+    _, out, _ = run(QWEN, "--machines", card, "--ram", "64GiB@51.2")
+    assert "each with 64.0 GiB RAM at 51.2 GB/s" in out and "+ 64.0 GiB RAM" in out
+    line = {"file": QWEN, "machines": [card], "ram": "64GiB@51.2"}
+    _, out, _ = run("--requests", "-", stdin=json.dumps(line).encode())
+    assert json.loads(out)["machines"][0]["name"] == "GeForce RTX 3090 + 64.0 GiB RAM"
 
 
 def test_a_machine_named_twice_is_told_once(run: Run) -> None:

@@ -8,8 +8,9 @@ import pytest
 
 from core.compare import Wanted, sweep
 from core.gguf import open_file
-from core.machine import catalogue
+from core.machine import catalogue, machine_from, ram_from
 from core.machine.catalogue import Row, RowKind
+from core.machine.rows import DISCRETE
 from core.model import model_from
 from core.model.model import Model
 from core.plan import resolve, room
@@ -35,6 +36,21 @@ def test_every_point_is_what_its_own_plan_says(word: str, choice: Choice) -> Non
         assert point.ceiling == plan.speed.ceiling
         assert point.expected == plan.speed.expected.mid
         assert point.room == room(plan.memory.devices)
+
+
+def test_cards_with_ram_around_them_are_what_their_own_plans_say() -> None:
+    model, choice = specimen("Qwen3.6-35B"), Choice(cpu_moe=40)
+    bare = {point.row.id: point for point in sweep(model, choice)}
+    points = sweep(model, choice, ram=ram_from("64GiB@51.2"))
+    for point in points[::9]:
+        discrete = point.row.kind in DISCRETE
+        spec = f"{point.row.id} + ram:64GiB@51.2" if discrete else point.row.id
+        plan = resolve(model, machine_from(spec), choice)
+        assert (point.verdict, point.ceiling) == (plan.verdict, plan.speed.ceiling)
+        if discrete:
+            assert point.ceiling.known and not bare[point.row.id].ceiling.known
+        else:
+            assert point == bare[point.row.id]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,92 @@
+"""What sits around a card of which nobody said what it sits in."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
+
+from core.machine import ASSUMED_RAM, Ram, typed_ram
+from core.units import format_bandwidth, format_bytes, parse_bandwidth, parse_bytes
+from gui.panels.compare.chosen import Chosen
+from gui.widgets.live_text import LiveText
+from gui.widgets.text import Style, Text
+from gui.widgets.together import together
+from gui.widgets.wrap import Wrap
+
+_WHY = (
+    "Experts and layers that are left in RAM are read from there: without its rate nobody can say "
+    "how fast they are. A machine that names its own RAM stays as it is."
+)
+_OFF = "a card's computer is not known: no speed where something is left in RAM"
+
+
+class RamRow(Wrap):
+    """A box that switches it on, and two fields; an empty one brings back what is usual.
+
+    ``said`` carries a sentence for the user where a figure is none.
+    """
+
+    said = Signal(str)
+
+    def __init__(self, chosen: Chosen, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._chosen = chosen
+        letters = self.fontMetrics().averageCharWidth()
+        self.used = QCheckBox("Cards sit in a computer wit&h")
+        self.used.setToolTip(_WHY)
+        self.amount, self.rate = QLineEdit(), QLineEdit()
+        for field, name, width in (
+            (self.amount, "RAM of the computer around a card", 12),
+            (self.rate, "How fast that RAM is read", 14),
+        ):
+            field.setAccessibleName(name)
+            field.setToolTip(f"{name}. {_WHY} Empty for what is usual.")
+            field.setFixedWidth(width * letters)
+            field.editingFinished.connect(self._typed)
+        self.note = LiveText(Style.MUTED)
+        self.set_cells(
+            [together(self.used, self.amount, Text("RAM at"), self.rate), self.note],
+        )
+        self.used.clicked.connect(self._switched)
+        chosen.changed.connect(self._show)
+        self._show()
+
+    def _switched(self, on: bool) -> None:
+        if on:
+            self._chosen.forget_ram()
+        else:
+            self._chosen.set_ram(None)
+
+    def _typed(self) -> None:
+        now, size, rate = self._chosen.ram, self.amount, self.rate
+        if now is None or not (size.isModified() or rate.isModified()):
+            return
+        if not (size.text().strip() and rate.text().strip()):
+            self._chosen.forget_ram()
+        else:
+            try:
+                # What was not typed is kept as it is, not as it is rounded.
+                count = parse_bytes(size.text(), "GiB") if size.isModified() else now.size
+                speed = parse_bandwidth(rate.text()) if rate.isModified() else now.rate
+                self._chosen.set_ram(typed_ram(count, speed))
+            except ValueError as error:
+                self.said.emit(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        self._show()
+
+    def _show(self) -> None:
+        ram = self._chosen.ram
+        self.used.setChecked(ram is not None)
+        shown = ram or self._chosen.usual_ram
+        for field, text in (
+            (self.amount, format_bytes(shown.size)),
+            (self.rate, format_bandwidth(shown.rate)),
+        ):
+            field.setEnabled(ram is not None)
+            field.setText(text)
+            field.setModified(False)
+        self.note.set_text(f"each with {ram.words}, {self._why(ram)}" if ram else _OFF)
+
+    def _why(self, ram: Ram) -> str:
+        if ram == ASSUMED_RAM:
+            return "assumed: two channels of DDR4-3200"
+        return "as this computer has" if ram == self._chosen.usual_ram else "typed by you"
