@@ -14,15 +14,14 @@ from core.plan.advice import hardware
 from core.plan.advice.advice import FITTING, Advice, Aim, paces, starts
 from core.plan.advice.rank import LEAST_GAIN, WORTH
 from core.plan.choice import Choice, FlashAttention
-from core.plan.fits import pairs_for
+from core.plan.fits import pairs_for, search_context
 from core.plan.plan import Plan, Verdict
 from core.plan.settings import layer_count
 
 Attempt: TypeAlias = Callable[[Machine, Choice], Plan]
 Search: TypeAlias = "Generator[Advice | None, None, None]"
 
-# A context is offered in multiples of this: what llama.cpp pads to, times four.
-CONTEXT_STEP = 1024
+_LEAST_CONTEXT = 1024  # tokens; half of that is of no use
 _UBATCHES = (256, 128)
 _FASTER_UBATCHES = (2048, 1024)
 # Formats for models that were trained in them; others lose too much to be advised.
@@ -132,17 +131,26 @@ def largest(low: int, high: int, good: Callable[[int], bool]) -> Generator[None,
 
 
 def _context(q: _Question) -> Search:
-    whole = q.plan.settings.requested_context
-    most = (whole - 1) // CONTEXT_STEP
-    steps = yield from largest(
-        1, most, lambda n: q.good(q.what_if(context=n * CONTEXT_STEP, depth=None))
+    """The largest context there is, the very number that the plan offers beside its slider."""
+    plan, choice = q.plan, q.plan.choice
+    found = yield from search_context(
+        plan.model,
+        plan.machine,
+        choice,
+        choice.cache_k,
+        choice.cache_v,
+        lambda _, machine, trial: q.attempt(machine, trial),
     )
-    if steps is not None:
-        tokens = steps * CONTEXT_STEP
-        changes = {"context": tokens, "depth": None}
+    whole = plan.settings.requested_context
+    tokens = found and found.offered
+    if not tokens or tokens >= whole:
+        return
+    changes = {"context": tokens, "depth": None}
+    yield None
+    changed = q.what_if(**changes)
+    if q.good(changed):
         cost = f"{whole - tokens:,} tokens fewer to remember"
-        penalty = 0.5 * log2(whole / tokens)
-        yield Advice(f"context {tokens:,}", changes, q.what_if(**changes), cost, penalty)
+        yield Advice(f"context {tokens:,}", changes, changed, cost, 0.5 * log2(whole / tokens))
 
 
 def _cache(q: _Question) -> Search:
@@ -307,7 +315,7 @@ def _room_for_layers(q: _Question) -> Search:
     least = (anyway or now) + max(1, every // 10)
     if q.plan.model.shape.experts or least > every:
         return
-    half = max(CONTEXT_STEP, q.plan.settings.requested_context // 2)
+    half = max(_LEAST_CONTEXT, q.plan.settings.requested_context // 2)
     halved = {"context": half, "depth": None}
     q8 = {"cache_k": "q8_0", "cache_v": "q8_0", "flash_attention": FlashAttention.AUTO}
     tries: list[tuple[str, dict[str, Any], str, float]] = [

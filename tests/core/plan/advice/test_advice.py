@@ -15,7 +15,7 @@ from core.machine import Machine, combine, custom
 from core.machine.machine import Backend
 from core.model import model_from, recipe_sizes
 from core.model.model import Model
-from core.plan import resolve
+from core.plan import largest_contexts, resolve
 from core.plan.advice import Advice, Aim, find_advice, gain, largest, ranked, starts
 from core.plan.advice.advice import paces
 from core.plan.choice import CUDA_ATTENDS, Choice, Engine, FlashAttention
@@ -146,11 +146,37 @@ def test_one_step_more_than_advised_does_not_fit() -> None:
     def fits(**changes: Any) -> bool:
         return starts(resolve(plan.model, plan.machine, replace(plan.choice, **changes)))
 
-    assert not fits(context=found["context"].changes["context"] + 1024)
     assert not fits(gpu_layers=found["gpu_layers"].changes["gpu_layers"] + 1)
     plan = plan_of("Qwen3-30B-A3B", card(16), context=32_768)
     kept = by_field(advice_for(plan))["cpu_moe"].changes["cpu_moe"]
     assert not fits(cpu_moe=kept - 1)
+
+
+@pytest.mark.parametrize("cache", ["f16", "q8_0"])
+@pytest.mark.parametrize(
+    ("word", "machine", "context"),
+    [
+        ("Llama-3.1-8B", card(8), 65_536),
+        ("Llama-3.1-8B", card(8), 131_072),
+        ("Qwen3-30B-A3B", card(24), 131_072),
+        ("gpt-oss-20b", card(12), 131_072),
+        ("Llama-3.1-8B", custom(16 * GIB, 100e9, unified=True), 131_072),
+    ],
+)
+def test_the_context_advised_is_the_one_that_the_plan_offers_and_one_step_more_is_worse(
+    word: str, machine: Machine, context: int, cache: str
+) -> None:
+    """ "context 30,720" was advised where "Context up to f16 30,976" stood above it."""
+    plan = plan_of(word, machine, context=context, cache_k=cache, cache_v=cache)
+    (offered,) = largest_contexts(plan.model, plan.machine, plan.choice, ((cache, cache),))
+    advised = by_field(advice_for(plan)).get("context")
+    wanted = offered.offered if plan.verdict is Verdict.DOES_NOT_FIT else None
+    assert (advised and advised.changes["context"]) == wanted
+    if advised and wanted:
+        assert advised.words == f"context {wanted:,}"
+        more = resolve(plan.model, plan.machine, replace(plan.choice, context=wanted + 256))
+        assert advised.plan.verdict is not Verdict.DOES_NOT_FIT
+        assert more.verdict is not advised.plan.verdict
 
 
 def test_the_next_larger_quantization_than_advised_does_not_fit() -> None:
@@ -335,5 +361,5 @@ def test_layers_are_not_moved_to_a_host_that_cannot_hold_them_or_is_of_unknown_s
 def test_the_units_are_the_reader_s() -> None:
     plan = plan_of("Llama-3.1-8B", card(8), context=65_536)
     first = advice_for(plan)[0]
-    assert "MiB free" in gain(first, plan, Aim.FIT, UnitSystem.GIB)
-    assert "MB free" in gain(first, plan, Aim.FIT, UnitSystem.GB)
+    assert "GiB free" in gain(first, plan, Aim.FIT, UnitSystem.GIB)
+    assert "GB free" in gain(first, plan, Aim.FIT, UnitSystem.GB)
