@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 import resources
 from core.gguf import open_file
 from core.measure import inner
+from core.measure.diagnosis import point_of
 from core.measure.discovery import Found, State
 from core.measure.history import History, Stored
 from core.measure.run import RunPlan, RunStatus, ServerKind, Target
@@ -540,3 +541,21 @@ def test_a_server_of_our_own_is_held_against_what_it_loads_beside_the_model(
     assert beside.total
     # The draft is the same file once more.
     assert beside.total - alone.total > 0.9 * plan.weights.bytes
+
+
+@pytest.mark.parametrize(
+    "changes", [{"model_bytes": 1000}, {"parameters": 1000}, {"label": "Q8_0"}]
+)
+def test_nothing_is_worked_out_with_the_open_file_where_the_server_runs_another(
+    document: Document, changes: dict[str, object]
+) -> None:
+    """GB/s and the share of the ceiling would be those of bytes that nobody read."""
+    other = replace(TARGET, **changes)  # type: ignore[arg-type]
+    kept = held_against(document, other, RunPlan((0, 512)))
+    assert kept is not None
+    assert kept.figures(0) is None
+    run = runs.run({0: [50.0] * 6, 512: [45.0] * 6}, target=other)
+    assert all(point_of(cell, kept).bandwidth is None for cell in run.cells)  # type: ignore[union-attr]
+    own = held_against(document, TARGET, RunPlan((0, 512)))
+    assert own is not None
+    assert own.figures(0) is not None

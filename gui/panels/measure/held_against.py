@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.measure.discovery import match_file
 from core.measure.history import PlanSnapshot, snapshot
 from core.measure.planned import choice_for
 from core.measure.run import RunPlan, Target
@@ -23,7 +24,8 @@ def held_against(
     document: Document, target: Target, run: RunPlan, started: Plan | None = None
 ) -> PlanSnapshot | None:
     """The plan of what a server really runs, on the computer that it runs on; what it does not tell
-    is as on the screen. None where no model is open.
+    is as on the screen. None where no model is open; without a curve where the server is known to
+    run another one: then it is said, and nothing is worked out with the open file's bytes.
 
     ``started`` is the plan that a server of ours was started with.
     """
@@ -48,4 +50,7 @@ def held_against(
     if started is not None:  # with what it loads beside the model
         choice = replace(choice, **{name: getattr(started.choice, name) for name in _BESIDE})
     real = resolve(model, machine, choice)
-    return snapshot(real, run.depths, tokens=run.tokens, asked=started or asked)
+    kept = snapshot(real, run.depths, tokens=run.tokens, asked=started or asked)
+    if match_file(target, model).same is False:  # no ceiling and no bandwidth follows from it
+        return replace(kept, curve=(), at=())
+    return kept
