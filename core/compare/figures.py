@@ -26,9 +26,10 @@ class Figures:
     ``whole`` is the speed with all the context that the model was trained for, from an empty cache
     to a full one. ``room`` is what is free, or lacking where it is negative, on the device that
     decides. ``largest`` is the largest context (tokens) that fits with room to spare, or tightly
-    where none does (``only_tight``); ``most`` the largest that fits at all. Both are 0 where none
-    does, None where nobody knows. ``at_empty`` and ``at_full`` are the ceilings at both ends of
-    ``whole``, tok/s. ``prompt`` is the time to the first token of a prompt that was chosen, s.
+    where none of use does (``only_tight``); ``most`` the largest that fits at all. Both are 0
+    where none does, None where nobody knows. ``at_empty`` and ``at_full`` are the ceilings at
+    both ends of ``whole``, tok/s. ``prompt`` is the time to the first token of a prompt that was
+    chosen, s.
     """
 
     plan: Plan
@@ -68,7 +69,7 @@ def figures(model: Model, machine: Machine, choice: Choice, prompt: int = PROMPT
         room=room(plan.memory.devices),
         largest=_largest(choice, answer, most),
         most=most,
-        only_tight=bool(most) and answer is not None and not answer.comfortable,
+        only_tight=answer is not None and answer.tight,
         at_empty=empty.speed.ceiling,
         at_full=whole.speed.ceiling,
         prompt=_first_token(plan, prompt),
@@ -114,8 +115,9 @@ def _largest_note(answer: LargestContext, most: int | None) -> str:
         return "Not even the smallest context fits."
     if most is None:
         return "Of no context it is known that it fits."
-    if not answer.comfortable:
-        return "It fits, but tightly."
+    if answer.tight:
+        spare = f", with room to spare up to {answer.comfortable:,}" if answer.comfortable else ""
+        return f"It fits, but tightly{spare}."
     if answer.comfortable != most:
         return f"From there up to {most:,} tokens it fits, but tightly."
     return "All that the model was trained for." if answer.whole else ""

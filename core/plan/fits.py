@@ -39,6 +39,10 @@ class Tried(Protocol):
     def problems(self) -> tuple[Problem, ...]: ...
 
 
+# A context with room to spare that is less than this part of a tight one is not offered for it.
+_OF_USE = 4
+
+
 @dataclass(frozen=True, slots=True)
 class LargestContext:
     """How far the context can go with these cache types, as the engine's option takes it.
@@ -58,13 +62,19 @@ class LargestContext:
     @property
     def offered(self) -> int | None:
         """The one figure that stands for both: the largest that fits with room to spare, or that
-        fits tightly where none does."""
-        return self.comfortable or self.most
+        fits tightly where none does or only one too small to be of use beside it."""
+        least = (self.most or 0) // _OF_USE
+        return self.comfortable if (self.comfortable or -1) >= least else self.most
+
+    @property
+    def tight(self) -> bool:
+        """Whether what is offered fits, but tightly."""
+        return self.offered is not None and self.offered != self.comfortable
 
     @property
     def words(self) -> str:
         """The same in words: "145,920", "50,176, tight", "none"."""
-        tight = "" if self.comfortable else ", tight"
+        tight = ", tight" if self.tight else ""
         return f"{format_tokens(self.offered)}{tight}" if self.offered else "none"
 
     @property

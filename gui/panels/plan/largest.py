@@ -123,8 +123,9 @@ def _why(each: LargestContext) -> str:
     """How well it fits, and what lies beyond."""
     most = format_tokens(each.most or 0)
     end = "all that the model was trained for" if each.whole else "more does not fit"
-    if each.comfortable is None:
-        return f"Fits, but tightly; {end}"
+    if each.tight:
+        spare = f", with room to spare up to {each.comfortable:,}" if each.comfortable else ""
+        return f"Fits, but tightly{spare}; {end}"
     if each.comfortable == each.most:
         return f"Fits; {end}"
     return f"Fits; tight from there up to {most} tokens, {end}"

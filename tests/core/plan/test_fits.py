@@ -184,3 +184,11 @@ def test_the_depth_and_the_context_of_the_choice_do_not_count(llama: Model) -> N
 def test_a_search_gives_others_a_turn_before_each_of_its_few_budgets(llama: Model) -> None:
     turns = sum(1 for _ in search_context(llama, with_host(12 * GIB), Choice(), "q8_0", "q8_0"))
     assert 3 <= turns < 30
+
+
+def test_a_tight_context_is_offered_where_the_comfortable_one_is_of_no_use_beside_it() -> None:
+    small = LargestContext("f16", "f16", 1_536, 43_264)
+    assert (small.offered, small.words) == (43_264, "43,264, tight")
+    large = LargestContext("f16", "f16", 30_976, 43_264)
+    assert (large.offered, large.words) == (30_976, "30,976")
+    assert LargestContext("f16", "f16", None, None).words == "none"
