@@ -18,6 +18,17 @@ os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.con
 from tests.support.real_files import gemma3_270m, smollm2_135m  # noqa: F401 - fixtures
 
 
+_PATIENCE_MS = 30_000
+
+
+def pytest_configure() -> None:
+    """Waiting ends at once when what is waited for comes; a busy machine may need long for it."""
+    from pytestqt.qtbot import QtBot
+
+    for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals):
+        wait.__kwdefaults__["timeout"] = _PATIENCE_MS
+
+
 def pytest_unconfigure() -> None:
     """Nothing is left behind."""
     shutil.rmtree(os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
