@@ -17,7 +17,6 @@ os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.con
 
 from tests.support.real_files import gemma3_270m, smollm2_135m  # noqa: F401 - fixtures
 
-
 _PATIENCE_MS = 30_000
 
 
@@ -26,7 +25,7 @@ def pytest_configure() -> None:
     from pytestqt.qtbot import QtBot
 
     for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals):
-        wait.__kwdefaults__["timeout"] = _PATIENCE_MS
+        wait.__kwdefaults__ = {**(wait.__kwdefaults__ or {}), "timeout": _PATIENCE_MS}
 
 
 def pytest_unconfigure() -> None:
