@@ -99,15 +99,16 @@ class FactSheet(Sheet, Generic[R]):
             lambda: [fact.key(item) for item in items],
             number=fact.number,
             help=fact.help,
-            tip=lambda n: self._tip(fact, items[n]),
+            tip=lambda n: _tip(fact, items[n], units),
             widest=longest(texts),
         )
 
-    def _tip(self, fact: FactColumn[R], item: R) -> str:
-        value = fact.fact(item)
-        text = fact.text(item, self._units)
-        if isinstance(value, str):
-            return text
-        told = explain(value, self._units)
-        first, _, rest = told.partition("\n")
-        return f"{text}\n{rest}" if rest and first not in text else told
+
+def _tip(fact: FactColumn[R], item: R, units: UnitSystem) -> str:
+    value = fact.fact(item)
+    text = fact.text(item, units)
+    if isinstance(value, str):
+        return text
+    told = explain(value, units)
+    first, _, rest = told.partition("\n")
+    return f"{text}\n{rest}" if rest and first not in text else told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from weakref import proxy
 
 from PySide6.QtCore import QObject, Qt
 
@@ -34,7 +35,8 @@ class MetadataTable(Sheet):
         self._entries = header.entries if header else ()
         self._label = label
         self._first = {}
-        self.set_source(self._made_columns(), len(self._entries), self._haystack_rows)
+        me: MetadataTable = proxy(self)
+        self.set_source(self._made_columns(), len(self._entries), lambda: me._haystack_rows())
 
     def set_first_items(self, first: Mapping[int, tuple[Value, ...]]) -> None:
         """The first elements of long arrays, by row, once they have been read."""
@@ -58,6 +60,7 @@ class MetadataTable(Sheet):
 
     def _made_columns(self) -> Sequence[Column]:
         entries = self._entries
+        me: MetadataTable = proxy(self)
         type_names = {values.type_name(entry) for entry in entries}
 
         def key_text(row: int) -> str:
@@ -83,8 +86,8 @@ class MetadataTable(Sheet):
             Column(
                 "value",
                 "Value",
-                self._value_text,
-                self._value_text,
+                lambda row: me._value_text(row),
+                lambda row: me._value_text(row),
                 lambda: [_value_key(entry) for entry in entries],
                 stretch=1,
                 elide=Qt.TextElideMode.ElideRight,

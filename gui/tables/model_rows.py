@@ -55,18 +55,13 @@ class ModelSheet(Sheet):
 
     def show(self, lines: Sequence[ModelLine], units: UnitSystem, *, anew: bool = False) -> None:
         """Show these; ``anew`` drops the order and the selection of what was shown before."""
-        self._lines, self._units = tuple(lines), units
+        lines = self._lines = tuple(lines)
+        self._units = units
         columns = [c for c in self._columns_of() if c.name in self._names]
         if anew or not self.columns:
-            self.set_source(columns, len(lines), self._haystack_of)
+            self.set_source(columns, len(lines), lambda: _haystack(lines))
         else:
-            self.grow(columns, len(lines), self._haystack_of)
-
-    def _haystack_of(self) -> list[str]:
-        return [
-            " ".join((n.name, n.label, n.where, n.state, _verdict_words(n))).casefold()
-            for n in self._lines
-        ]
+            self.grow(columns, len(lines), lambda: _haystack(lines))
 
     def _columns_of(self) -> list[Column]:
         lines, units = self._lines, self._units
@@ -192,6 +187,12 @@ def _count(count: int | None) -> str:
 def _parameters(line: ModelLine) -> str:
     words = _count(line.parameters)
     return f"{words}, {_count(line.active)} of them used for a token" if line.active else words
+
+
+def _haystack(lines: Sequence[ModelLine]) -> list[str]:
+    return [
+        " ".join((n.name, n.label, n.where, n.state, _verdict_words(n))).casefold() for n in lines
+    ]
 
 
 def _verdict_words(line: ModelLine) -> str:

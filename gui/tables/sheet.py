@@ -55,7 +55,9 @@ class Column:
 class Sheet(QAbstractTableModel):
     """Rows of a source in the order and the selection that the user asked for.
 
-    Sorting and filtering reset the model; the view brings back the selection.
+    Sorting and filtering reset the model; the view brings back the selection. Columns and haystack
+    hold the sheet weakly, if at all: in a ring it would wait for Python's collector, which may run
+    in any thread, and Qt does not survive a view that is destroyed in another one.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import repeat
+from weakref import proxy
 
 from PySide6.QtCore import QObject
 
@@ -69,7 +70,8 @@ class TensorTable(Sheet):
         self._then = None
         self._tensors = model.file.tensors if model else ()
         self._widest = _widest_texts(self._tensors, model)
-        self.set_source(self._made_columns(), len(self._tensors), self._haystack_rows)
+        me: TensorTable = proxy(self)
+        self.set_source(self._made_columns(), len(self._tensors), lambda: me._haystack_rows())
 
     def set_what_if(self, weights: Weights | None) -> None:
         """Show beside each tensor what it would be in another quantization; None for nothing."""
@@ -107,9 +109,10 @@ class TensorTable(Sheet):
         then_types = then.tensor_types if then else ()
         label = then.label if then else ""
         widest = self._widest
+        me: TensorTable = proxy(self)
 
         def size(count: int) -> str:
-            return units.format_bytes(count, self._units)
+            return units.format_bytes(count, me._units)
 
         def names() -> list[str]:
             # blk.2 before blk.10: the first letters, then the layer, then the whole name.
@@ -128,7 +131,7 @@ class TensorTable(Sheet):
                 lambda: [t.bytes for t in tensors],
                 number=True,
                 help="What the tensor occupies in the file, without padding",
-                tip=lambda row: explain(self.bytes_of(row), self._units),
+                tip=lambda row: explain(me.bytes_of(row), me._units),
                 widest=_WIDEST_SIZE,
             ),
             Column(
@@ -179,7 +182,7 @@ class TensorTable(Sheet):
                 lambda: [_bits(t) for t in tensors],
                 number=True,
                 help="Bits per weight: 8 × bytes / parameters",
-                tip=lambda row: explain(_bits_number(tensors[row]), self._units),
+                tip=lambda row: explain(_bits_number(tensors[row]), me._units),
                 widest="32.00",
             ),
             Column(
@@ -219,7 +222,7 @@ class TensorTable(Sheet):
                 lambda: [(t.shard << 64) + t.offset for t in tensors],
                 number=True,
                 help="First byte, counted from the start of the data section",
-                tip=self._place,
+                tip=lambda row: me._place(row),
                 widest=widest["offset"],
             ),
             Column(
@@ -230,7 +233,7 @@ class TensorTable(Sheet):
                 lambda: [t.shard for t in tensors],
                 number=True,
                 help="The file that it lies in, counted from 1",
-                tip=self._place,
+                tip=lambda row: me._place(row),
                 widest="100",
             ),
         ]

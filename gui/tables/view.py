@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
+from weakref import WeakMethod
 
 from PySide6.QtCore import (
     QEvent,
@@ -55,7 +56,6 @@ class SheetView(QTableView):
 
     ``noun`` is what a row is called ("tensor"). Ctrl+C copies the selection as Markdown; the
     context menu (also by the menu key) copies in the other ``forms`` and sorts without a mouse.
-    ``copier`` is what copies rows; a panel whose rows must first be read sets its own.
     """
 
     row_changed = Signal(int)  # source row of the current row, -1 for none
@@ -73,7 +73,7 @@ class SheetView(QTableView):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.copier: Copier = self._copy_now
+        self._copier: WeakMethod[Copier] | None = None
         self._sheet = sheet
         self._noun = noun
         self._forms = tuple(forms)
@@ -137,10 +137,15 @@ class SheetView(QTableView):
 
     # Copying.
 
+    def copy_by(self, copier: Copier) -> None:
+        """Copy rows by this method of a panel, whose rows must first be read."""
+        self._copier = WeakMethod(copier)
+
     def copy(self, form: TextFormat, everything: bool = False) -> None:
         """Copy the selected rows, or all that are shown, as text."""
         selected = [] if everything else self.selected_rows()
-        self.copier(selected or self._sheet.rows, form)
+        copier = self._copier and self._copier()
+        (copier or self._copy_now)(selected or self._sheet.rows, form)
 
     def _copy_now(self, rows: Sequence[int], form: TextFormat) -> None:
         text = self._sheet.copied(rows, self.visible_columns(), form)

@@ -115,6 +115,8 @@ class Runner(QObject):
             # At the end of the program this object may go before its thread has ended.
             with suppress(RuntimeError):
                 self._answer.emit(generation, answer, error)
+        # Its traceback holds this frame: a ring that only the collector frees, in any thread.
+        del error
 
     def _deliver_progress(self, generation: int, done: object) -> None:
         if generation == self._generation:

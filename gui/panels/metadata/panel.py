@@ -51,7 +51,7 @@ class MetadataPanel(QWidget):
         self.table = MetadataTable(self)
         self.view = SheetView(self.table, "key", forms=_FORMS)
         self.view.setAccessibleName("Metadata")
-        self.view.copier = self.copy_rows
+        self.view.copy_by(self.copy_rows)
         self.value = ValueView(with_window=True)
         self.status = Text("", Style.MUTED, wrap=True)
         self.problems = BannerStack()
