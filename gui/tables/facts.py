@@ -51,7 +51,8 @@ class FactSheet(Sheet, Generic[R]):
         before, order = self.sorted_by, self.sort_order
         self._facts, self._items, self._units = tuple(columns), tuple(items), units
         made = [self._column(fact) for fact in self._facts]
-        self.set_source(made, len(self._items), lambda: [""] * len(self._items))
+        count = len(items)
+        self.set_source(made, count, lambda: [""] * count)
         if 0 <= before < len(self._facts):
             self.sort(before, order)
 
