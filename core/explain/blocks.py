@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
 from core.gguf.arrays import PageError
@@ -61,7 +61,12 @@ class Sample:
     def levels(self, place: int) -> tuple[float, ...]:
         """The different values in the block that holds the value at this place."""
         start = place // self.block_size * self.block_size
-        return tuple(sorted(set(self.values[start : start + self.block_size])))
+        return tuple(sorted(set(filter(isfinite, self.values[start : start + self.block_size]))))
+
+    @property
+    def odd(self) -> int:
+        """How many of the weights are no numbers, or infinite."""
+        return sum(not isfinite(value) for value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +114,14 @@ def read_sample(file: ModelFile, tensor: Tensor, row: int, first: int) -> Sample
 
 
 def trials(values: Sequence[float]) -> tuple[Trial, ...]:
-    """These weights in every format that can be written here and whose blocks they fill."""
+    """These weights in every format that can be written here and whose blocks they fill; none where
+    a weight is no number, as in a damaged file: then no difference means anything."""
     import numpy as np
     from gguf import quants
 
     source = np.asarray(values, np.float32)
+    if not np.isfinite(source).all():
+        return ()
     energy = float(np.mean(np.square(source, dtype=np.float64)))
     found = []
     for name in TRIED:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
@@ -33,7 +35,8 @@ class BlockPicture(QWidget, Spoken):
         self._sample, self._trial = sample, trial
         self._place = min(self._place, len(sample.values) - 1) if sample and sample.values else 0
         if sample is not None and sample.values:
-            low, high = min(sample.values), max(sample.values)
+            known = [value for value in sample.values if isfinite(value)] or [0.0]
+            low, high = min(known), max(known)
             self.setAccessibleDescription(
                 f"{len(sample.values)} weights from {low:.4g} to {high:.4g}, "
                 f"{len(sample.levels(self._place))} different ones in the block"
@@ -95,6 +98,8 @@ class BlockPicture(QWidget, Spoken):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(c.accent))
         for number, value in enumerate(sample.values):
+            if not isfinite(value):  # it has no place
+                continue
             painter.drawEllipse(QPointF(self._x(number), self._y(value)), _DOT, _DOT)
         if self._trial is not None:
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -146,7 +151,7 @@ class BlockPicture(QWidget, Spoken):
 
     def _y(self, value: float) -> float:
         area, reach = self._area(), self._reach()
-        bounded = max(-reach, min(reach, value)) if value == value else 0.0
+        bounded = max(-reach, min(reach, value))
         return area.center().y() - bounded / reach * area.height() / 2
 
     def _place_at(self, x: float) -> int:

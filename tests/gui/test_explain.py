@@ -202,3 +202,22 @@ def test_without_weights_the_controls_stay_at_the_top(
     qtbot.waitUntil(lambda: "as specimens do" in page.blocks.says.shown)
     assert page.blocks.says.geometry().bottom() < page.blocks.height() // 2
     assert not page.blocks.beside.isEnabled()
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+def test_weights_that_are_no_numbers_are_said_and_drawn_around(
+    qtbot: QtBot, document: Document, page: ExplainPage, tmp_path: Path, odd: float
+) -> None:
+    writer = gguf.GGUFWriter(tmp_path / "odd.gguf", "llama")
+    rows = np.linspace(-1, 1, 512, dtype=np.float32).reshape(1, 512)
+    rows[0, 5:9] = odd
+    writer.add_tensor("blk.0.attn_q.weight", rows)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    document.set_model(model_from(open_file(tmp_path / "odd.gguf")))
+    page.tabs.setCurrentIndex(1)
+    qtbot.waitUntil(lambda: "4 of them are infinite or no numbers" in page.blocks.says.shown)
+    assert page.blocks.beside.count() == 1
+    page.grab()

@@ -241,6 +241,11 @@ def _said(sample: Sample, trial: Trial | None) -> str:
         blocks = count // sample.block_size
         words += f"{blocks} block{'s' if blocks != 1 else ''} of {sample.block_size}, "
     words += f"{sample.bits_per_weight:.6g} bits each."
+    if sample.odd:
+        words += (
+            f" {sample.odd} of them are infinite or no numbers: the file is damaged, or whatever "
+            "converted it failed. Models with such weights answer with nonsense."
+        )
     if trial is not None:
         words += (
             f" Diamonds: as {trial.type_name}, {trial.bits_per_weight:.6g} bits, "

@@ -126,3 +126,17 @@ def test_a_type_that_nobody_decodes_is_refused_with_a_sentence(tmp_path: Path) -
     assert not readable(odd)
     with pytest.raises(PageError, match="IQ2_K cannot be decoded"):
         read_sample(file, odd, 0, 0)
+
+
+@pytest.mark.parametrize("odd", [float("nan"), float("inf"), float("-inf")])
+def test_weights_that_are_no_numbers_are_counted_and_tried_in_no_format(
+    tmp_path: Path, odd: float
+) -> None:
+    rows = np.ones((1, 256), np.float32)
+    rows[0, 3] = rows[0, 40] = odd
+    file = file_of(tmp_path / "a.gguf", w=rows)
+    sample = read_sample(file, file.tensors[0], 0, 0)
+    assert sample.odd == 2
+    assert sample.levels(3) == ()
+    assert trials(sample.values) == ()
+    assert trials((1.0,) * 256)
