@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
@@ -134,6 +135,16 @@ def _connect(path: Path | None, *, check: bool = True) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+@contextmanager
+def at_once(connection: sqlite3.Connection) -> Iterator[None]:
+    """What is done here waits for nobody: it can as well be done another time."""
+    connection.execute("PRAGMA busy_timeout = 0")
+    try:
+        yield
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {round(_WAIT_SECONDS * 1000)}")
 
 
 def _look_through(connection: sqlite3.Connection) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from core.measure.codec import BadValueError, from_json, to_json, whole
-from core.measure.history.file import alive, opened, this_process, unwritable
+from core.measure.history.file import alive, at_once, opened, this_process, unwritable
 from core.measure.history.line import Line, line_of, own_name
 from core.measure.history.snapshot import PlanSnapshot
 from core.measure.readings import Reading
@@ -221,7 +221,7 @@ class History:
             return None
         line = line_of(stored.run, stored.plan)
         if stored.run.status is not RunStatus.RUNNING:
-            with suppress(HistoryError), self._writing() as db:
+            with suppress(HistoryError), at_once(self._connection), self._writing() as db:
                 db.execute("UPDATE runs SET line = ? WHERE id = ?", (_dump(line), run_id))
         return line
 

@@ -11,7 +11,7 @@ import threading
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -383,6 +383,22 @@ def test_a_file_whose_tables_are_not_whole_is_set_aside(path: Path) -> None:
     assert history.problem.code == "history-damaged"
     keep(history, runs.run())
     assert len(history.all()) == 1
+    history.close()
+
+
+def test_a_list_is_read_at_once_while_somebody_else_writes(path: Path) -> None:
+    """Lines that are worked out anew are kept another time: a wait for each would take minutes."""
+    history = History(path)
+    for number in range(4):
+        keep(history, runs.run(id=f"run-{number}"))
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    begun = monotonic()
+    assert len(history.lines()) == 4
+    assert monotonic() - begun < 8  # one wait is ten seconds
+    other.execute("ROLLBACK")
+    other.close()
+    assert history._connection.execute("PRAGMA busy_timeout").fetchone() == (10_000,)
     history.close()
 
 
