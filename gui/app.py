@@ -12,6 +12,7 @@ import re
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -160,6 +161,7 @@ def _show(files: list[str]) -> int:
     application.setWindowIcon(icon("weighbridge", ""))
     crash_log = crash.CrashLog(crash.default_path())
     crash_log.install()
+    status: int | None = None
     try:
         window = MainWindow(Document(), Theme(application), settings.default_path())
         crash_log.reported.connect(window.show_failure)
@@ -183,6 +185,13 @@ def _show(files: list[str]) -> int:
     finally:
         here.close()
         crash_log.remove()
+        if status is not None and threading.active_count() > 1:
+            # A thread that hangs in a dead disk or driver may wake while Python is taken apart,
+            # and bring the process down. All that is kept has been written by now.
+            for stream in (sys.stdout, sys.stderr):
+                if stream is not None:
+                    stream.flush()
+            os._exit(status)
 
 
 def _come_forward(window: MainWindow, files: list[str], token: str) -> None:

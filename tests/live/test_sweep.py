@@ -14,8 +14,8 @@ from statistics import median
 import pytest
 
 from core import command_line
-from core.command_line.machines import this_computer
 from core.gguf import open_file
+from core.machine.detect import detect
 from core.measure import metrics
 from core.measure.discovery import State, discover, find, match_file
 from core.measure.events import CellDone, SampleDone
@@ -184,7 +184,7 @@ def test_the_command_line_prints_the_share_of_the_ceiling(
     (line,) = [entry.line for entry in history.lines()]
     history.close()
     assert line.hardware[0] == "custom"
-    assert own_runs([line], this_computer()) == ()
+    assert own_runs([line], detect()) == ()
     (cell,) = json.loads(capsys.readouterr().out)["cells"]
     assert cell["depth"] == 1024
     steps = cell["server_decode_tok_s"]["median"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Runs `compare` on a computer with 32 GiB and no GPU."""
     here = custom(32 * GIB, 51.2e9, gpu=False, name="This computer")
     monkeypatch.setattr(core.command_line.machines, "detect", lambda **_: here)
@@ -36,7 +36,8 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         captured = capsys.readouterr()
         return status, captured.out, captured.err
 
-    return answer
+    yield answer
+    core.command_line.machines.this_computer.cache_clear()
 
 
 def test_the_table_has_a_line_for_each_machine_in_the_order_asked(run: Run) -> None:
