@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["QT_SCALE_FACTOR"] = "1"
@@ -21,10 +23,34 @@ _PATIENCE_MS = 30_000
 
 
 def pytest_configure() -> None:
-    """Waiting ends at once when what is waited for comes; a busy machine may need long for it."""
+    """Waiting ends at once when what is waited for comes; a busy machine may need long for it.
+
+    QTest's own wait keeps the interpreter to itself, so that a thread which reads a database gets
+    on by a step in ten milliseconds. An event loop lets it go, as the program's own does.
+    """
+    from PySide6.QtCore import QEventLoop, QTimer
+    from pytestqt.exceptions import TimeoutError as WaitedTooLongError
     from pytestqt.qtbot import QtBot
 
-    for wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals):
+    def wait_until(
+        self: QtBot, callback: Callable[[], bool | None], *, timeout: int = _PATIENCE_MS
+    ) -> None:
+        end = monotonic() + timeout / 1000
+        while True:
+            last: AssertionError | None = None
+            try:
+                if callback() in (None, True):
+                    return
+            except AssertionError as failed:
+                last = failed
+            if monotonic() > end:
+                raise WaitedTooLongError(f"nothing came in {timeout} milliseconds") from last
+            loop = QEventLoop()
+            QTimer.singleShot(10, loop.quit)
+            loop.exec()
+
+    QtBot.waitUntil = wait_until  # type: ignore[method-assign]
+    for wait in (QtBot.waitSignal, QtBot.waitSignals):
         wait.__kwdefaults__ = {**(wait.__kwdefaults__ or {}), "timeout": _PATIENCE_MS}
 
 

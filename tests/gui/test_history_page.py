@@ -58,7 +58,15 @@ def page(qtbot: QtBot, history: RunHistory) -> Iterator[HistoryPage]:
     qtbot.addWidget(shown)
     shown.resize(1280, 700)
     shown.show()
-    qtbot.waitUntil(lambda: bool(shown.table.selected_rows()))
+
+    def listed() -> bool:
+        if not shown.table.selected_rows():
+            shown._first_look()  # a first look can come before the window is seen
+        found = bool(shown.table.selected_rows())
+        assert found, (shown.isVisible(), len(history.lines()), history.problem, shown.sheet.rows)
+        return found
+
+    qtbot.waitUntil(listed)
     yield shown
     shown.end()
     for runner in shown.findChildren(Runner):

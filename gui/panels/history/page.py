@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QItemSelectionModel, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
@@ -105,7 +105,7 @@ class HistoryPage(QWidget):
         self.table.share_room()
         for position, row in enumerate(self.sheet.rows):
             if self.sheet.listed[row].id in ids:
-                self.table.selectRow(position)
+                self._select(position)
                 break
         self._shown = ()
         self._show_chosen()
@@ -284,7 +284,13 @@ class HistoryPage(QWidget):
     def _first_look(self) -> None:
         self.refresh()
         if self.sheet.rows and not self.table.selected_rows():
-            self.table.selectRow(0)
+            self._select(0)
+
+    def _select(self, position: int) -> None:
+        """This row alone, whatever keys are held: a view's own way would take them into account."""
+        flags = QItemSelectionModel.SelectionFlag
+        index = self.sheet.index(position, 0)
+        self.table.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
 
     # How it is put together.
 
