@@ -62,6 +62,7 @@ class SheetView(QTableView):
     opened = Signal()  # Enter or a double click on the current row
     typed = Signal(str)  # a letter typed into the table: meant for the filter
     copied = Signal(str)  # what was copied, in words
+    taken_away = Signal()  # Delete: for tables of which rows can go
 
     def __init__(
         self,
@@ -120,6 +121,15 @@ class SheetView(QTableView):
         rows = self._sheet.rows
         spans = sorted(self._spans())
         return [rows[i] for top, bottom in spans for i in range(top, bottom + 1)]
+
+    def choose_row(self, position: int) -> None:
+        """Select the row at this place of the table, and nothing else.
+
+        ``selectRow`` goes by the keys that are held: with Shift it may select nothing.
+        """
+        flags = QItemSelectionModel.SelectionFlag
+        index = self._sheet.index(position, next(iter(self.visible_columns()), 0))
+        self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
 
     def visible_columns(self) -> list[int]:
         """Columns that are not hidden, left to right."""
@@ -251,12 +261,15 @@ class SheetView(QTableView):
             Qt.FocusReason.BacktabFocusReason,
         )
         if by_key and self._sheet.rows and not self.selectionModel().hasSelection():
-            self.selectRow(max(self.currentIndex().row(), 0))
+            self.choose_row(max(self.currentIndex().row(), 0))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Copy and open; letters go to the filter."""
+        """Copy, open and take away; letters go to the filter."""
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy(TextFormat.MARKDOWN)
+            return
+        if event.matches(QKeySequence.StandardKey.Delete):
+            self.taken_away.emit()
             return
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self.opened.emit()

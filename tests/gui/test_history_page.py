@@ -58,15 +58,7 @@ def page(qtbot: QtBot, history: RunHistory) -> Iterator[HistoryPage]:
     qtbot.addWidget(shown)
     shown.resize(1280, 700)
     shown.show()
-
-    def listed() -> bool:
-        if not shown.table.selected_rows():
-            shown._first_look()  # a first look can come before the window is seen
-        found = bool(shown.table.selected_rows())
-        assert found, (shown.isVisible(), len(history.lines()), history.problem, shown.sheet.rows)
-        return found
-
-    qtbot.waitUntil(listed)
+    qtbot.waitUntil(lambda: bool(shown.table.selected_rows()))
     yield shown
     shown.end()
     for runner in shown.findChildren(Runner):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QComboBox,
@@ -113,13 +113,6 @@ class MachinesView(QScrollArea):
 
     # What is shown.
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Delete takes the selected rows away."""
-        if event.matches(QKeySequence.StandardKey.Delete) and self.table.hasFocus():
-            self.remove()
-        else:
-            super().keyPressEvent(event)
-
     def showEvent(self, event: QShowEvent) -> None:
         """What changed while it was out of sight is shown now."""
         super().showEvent(event)
@@ -162,7 +155,7 @@ class MachinesView(QScrollArea):
         if before and new:
             self._go_to(new[-1])
         elif kept is not None and kept.key not in self._shown and self._shown:
-            self.table.selectRow(min(max(where, 0), len(self._shown) - 1))
+            self.table.choose_row(min(max(where, 0), len(self._shown) - 1))
         else:
             self._go_to(kept.key if kept else None)
         lines = min(max(len(self._rows), _LEAST_ROWS), _MOST_ROWS) + 2
@@ -177,7 +170,7 @@ class MachinesView(QScrollArea):
         wanted = next((k for k in (key, here) if k in keys), keys[0] if keys else None)
         where = None if wanted is None else self.sheet.position(keys.index(wanted))
         if where is not None:
-            self.table.selectRow(where)
+            self.table.choose_row(where)
 
     def _draw(self) -> None:
         expected = self.measure.currentIndex() == 1
@@ -306,6 +299,7 @@ class MachinesView(QScrollArea):
 
     def _connect(self) -> None:
         self.table.opened.connect(self.use)
+        self.table.taken_away.connect(self.remove)
         self.table.row_changed.connect(lambda _: self._show_row())
         self.table.copied.connect(self._say)
         self.table.typed.connect(self._begin_price)

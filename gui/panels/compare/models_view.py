@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShowEvent
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QFrame,
@@ -159,13 +159,6 @@ class ModelsView(QScrollArea):
 
     # What is shown.
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Delete takes the selected rows away."""
-        if event.matches(QKeySequence.StandardKey.Delete) and self.table.hasFocus():
-            self.remove()
-        else:
-            super().keyPressEvent(event)
-
     def showEvent(self, event: QShowEvent) -> None:
         """What changed while it was out of sight is shown now; files are read at the first time."""
         super().showEvent(event)
@@ -201,7 +194,7 @@ class ModelsView(QScrollArea):
         self.sheet.show(model_columns(), self._rows, self._document.units)
         self.table.share_room()
         if self._rows and self.table.current_row() < 0:
-            self.table.selectRow(0)
+            self.table.choose_row(0)
         lines = min(max(len(self._rows), _LEAST_ROWS), _MOST_ROWS) + 2
         self.table.setFixedHeight(lines * (self.fontMetrics().height() + 6))
         plan = self._document.plan
@@ -283,6 +276,7 @@ class ModelsView(QScrollArea):
         self.use_button.clicked.connect(self.use)
         self.remove_button.clicked.connect(self.remove)
         self.table.opened.connect(self.use)
+        self.table.taken_away.connect(self.remove)
         self.table.row_changed.connect(lambda _: self._show_row())
         self.table.copied.connect(self.said)
 

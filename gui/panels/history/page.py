@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QItemSelectionModel, QTimer, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent, QShowEvent
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QFileDialog,
@@ -105,7 +105,7 @@ class HistoryPage(QWidget):
         self.table.share_room()
         for position, row in enumerate(self.sheet.rows):
             if self.sheet.listed[row].id in ids:
-                self._select(position)
+                self.table.choose_row(position)
                 break
         self._shown = ()
         self._show_chosen()
@@ -262,13 +262,6 @@ class HistoryPage(QWidget):
             self._fail(problem)
         QTimer.singleShot(0, self, self._first_look)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Delete takes runs out of the list."""
-        if event.matches(QKeySequence.StandardKey.Delete) and self.table.hasFocus():
-            self.delete_chosen()
-            return
-        super().keyPressEvent(event)
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Two columns where there is room for them."""
         super().resizeEvent(event)
@@ -284,13 +277,7 @@ class HistoryPage(QWidget):
     def _first_look(self) -> None:
         self.refresh()
         if self.sheet.rows and not self.table.selected_rows():
-            self._select(0)
-
-    def _select(self, position: int) -> None:
-        """This row alone, whatever keys are held: a view's own way would take them into account."""
-        flags = QItemSelectionModel.SelectionFlag
-        index = self.sheet.index(position, 0)
-        self.table.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+            self.table.choose_row(0)
 
     # How it is put together.
 
@@ -323,6 +310,7 @@ class HistoryPage(QWidget):
     def _connect(self) -> None:
         self.filter.textChanged.connect(self.sheet.set_filter)
         self.table.typed.connect(self.filter.take)
+        self.table.taken_away.connect(self.delete_chosen)
         self.table.selectionModel().selectionChanged.connect(self._selected)
         self.sheet.modelReset.connect(lambda: self._rest.start())
         self.take.clicked.connect(self._ask_what)

@@ -115,7 +115,7 @@ class RepositoryDialog(QDialog):
         named = (n for n, o in enumerate(self._offers) if wanted and wanted in o.label)
         place = self.sheet.position(next(named, 0)) if self._offers else None
         if place is not None:
-            self.table.selectRow(place)
+            self.table.choose_row(place)
 
     def _came(self, found: list[links.Checked]) -> None:
         for each in found:
