@@ -4,69 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-import pyqtgraph
 from PySide6.QtCore import QPointF, Qt
-from PySide6.QtGui import QColor, QCursor, QPainterPath
-from PySide6.QtWidgets import QGraphicsPathItem, QGraphicsView, QToolTip
+from PySide6.QtGui import QCursor, QPainterPath
+from PySide6.QtWidgets import QGraphicsPathItem, QToolTip
 
 from core.drawing.ticks import depth_ticks, round_above
 from core.units import format_tokens
 from gui import theme
+from gui.widgets.bare_plot import BarePlot, pen, pg
 from gui.widgets.chart import Chart, Dot, Ink, Series
-from gui.widgets.plot_canvas import _pen
 from gui.widgets.plot_legend import area_brush
-
-pg: Any = pyqtgraph  # has no types
 
 _NEAR = 20  # pixels between the pointer and what it tells about
 
 
-class ChartPlot:
+class ChartPlot(BarePlot):
     """Draws on ``widget``. Axes begin at 0 and end at round figures."""
 
     def __init__(self) -> None:
         self._chart: Chart | None = None
         self._items: list[Any] = []
-        self._view: Any = pg.GraphicsView()
-        for part in (self._view, self._view.viewport()):
-            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            part.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
-        self._view.setAntialiasing(True)
-        self._box = pg.ViewBox(enableMenu=False, enableMouse=False)
-        self._left = pg.AxisItem("left", linkView=self._box)
-        self._bottom = pg.AxisItem("bottom", linkView=self._box)
-        metrics = self._view.fontMetrics()
-        layout = pg.GraphicsLayout()
-        right = metrics.horizontalAdvance("262,144")
-        layout.setContentsMargins(0, metrics.height() // 2, right, 0)
-        layout.setSpacing(0)
-        layout.addItem(self._left, 0, 0)
-        layout.addItem(self._box, 0, 1)
-        layout.addItem(self._bottom, 1, 1)
-        self._view.setCentralItem(layout)
-        for axis in (self._left, self._bottom):
-            axis.setStyle(hideOverlappingLabels=60)
-        self._left.setWidth(metrics.horizontalAdvance("100,000") * 1.6)
-        self._grid = pg.PlotCurveItem(connect="pairs")
-        self._box.addItem(self._grid, ignoreBounds=True)
-        self._box.sigResized.connect(lambda: self._box.prepareForPaint())
+        super().__init__()
+        self._left.setWidth(self._view.fontMetrics().horizontalAdvance("100,000") * 1.6)
+        self._box.sigResized.connect(self._settle)
         self._view.scene().sigMouseMoved.connect(self._read)
         self.dress()
 
-    @property
-    def widget(self) -> QGraphicsView:
-        """What to put on the screen."""
-        widget: QGraphicsView = self._view
-        return widget
-
     def dress(self) -> None:
         """Take the colours of the theme."""
-        c = theme.colors()
-        self._view.setBackground(QColor(c.window))
-        for axis in (self._bottom, self._left):
-            axis.setPen(_pen(c.line))
-            axis.setTextPen(_pen(c.muted))
-        self._grid.setPen(_pen(c.line))
+        super().dress()
         if self._chart is not None:
             self._draw(self._chart)
 
@@ -82,17 +48,13 @@ class ChartPlot:
         self._items = [item for series in chart.series for item in _items(series)]
         for item in self._items:
             self._box.addItem(item, ignoreBounds=True)
-        self._box.prepareForPaint()
+        self._settle()
 
     def _set_axes(self, chart: Chart) -> None:
         self._bottom.setLabel(chart.x_label)
         self._left.setLabel(chart.y_label)
-        step, top = round_above(chart.top or 1.0)
         end = max(chart.x_last, 1e-9)
-        self._box.setRange(xRange=(-0.01 * end, 1.02 * end), yRange=(0, 1.05 * top), padding=0)
-        rates = [i * step for i in range(round(top / step) + 1)]
-        self._grid.setData([0, end] * len(rates[1:]), [r for r in rates[1:] for _ in range(2)])
-        self._left.setTicks([[(rate, f"{rate:,.10g}") for rate in rates]])
+        self._span(-0.01 * end, end, chart.top or 1.0)
         if chart.depths:
             ticks = [(float(depth), format_tokens(depth)) for depth in depth_ticks(round(end))]
         else:
@@ -130,23 +92,23 @@ def _items(series: Series) -> list[Any]:
     xs, ys = [d.x for d in dots], [d.y for d in dots]
     match series.ink:
         case Ink.CEILING:
-            return [pg.PlotCurveItem(xs, ys, pen=_pen(c.accent, width=2))]
+            return [pg.PlotCurveItem(xs, ys, pen=pen(c.accent, width=2))]
         case Ink.BAND:
-            likely = pg.PlotCurveItem(xs, ys, pen=_pen(c.good, Qt.PenStyle.DotLine, 2))
+            likely = pg.PlotCurveItem(xs, ys, pen=pen(c.good, Qt.PenStyle.DotLine, 2))
             return [_band(dots), likely] if len(dots) > 1 else []
         case Ink.STEMS:
             feet = [v for x in xs for v in (x, x)]
             heads = [v for y in ys for v in (0.0, y)]
-            return [pg.PlotCurveItem(feet, heads, connect="pairs", pen=_pen(c.accent))]
+            return [pg.PlotCurveItem(feet, heads, connect="pairs", pen=pen(c.accent))]
         case Ink.POINTS | Ink.OTHER:
             other = series.ink is Ink.OTHER
             color = c.muted if other else c.text
             items = []
             if other:
-                items.append(pg.PlotCurveItem(xs, ys, pen=_pen(c.muted, Qt.PenStyle.DashLine)))
+                items.append(pg.PlotCurveItem(xs, ys, pen=pen(c.muted, Qt.PenStyle.DashLine)))
             items.append(_whiskers(dots, color))
             points = pg.ScatterPlotItem(xs, ys, size=9, pxMode=True)
-            points.setPen(_pen(color, width=1))
+            points.setPen(pen(color, width=1))
             points.setBrush(pg.mkBrush(c.window if other else color))
             return [*items, points]
 
@@ -155,7 +117,7 @@ def _whiskers(dots: tuple[Dot, ...], color: str) -> Any:
     ends = [(d.x, d.low, d.high) for d in dots if d.low is not None and d.high is not None]
     xs = [x for x, _, _ in ends for _ in range(2)]
     ys = [v for _, low, high in ends for v in (low, high)]
-    return pg.PlotCurveItem(xs, ys, connect="pairs", pen=_pen(color, width=2))
+    return pg.PlotCurveItem(xs, ys, connect="pairs", pen=pen(color, width=2))
 
 
 def _band(dots: tuple[Dot, ...]) -> QGraphicsPathItem:

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyqtgraph
 from PySide6.QtCore import QPointF, QSignalBlocker, Qt
-from PySide6.QtGui import QColor, QCursor
-from PySide6.QtWidgets import QGraphicsView, QToolTip
+from PySide6.QtGui import QCursor
+from PySide6.QtWidgets import QToolTip
 
 from core.drawing.ticks import depth_ticks, round_above
 from core.plan.plan import DepthPoint
 from core.units import format_tokens
 from gui import theme
+from gui.widgets.bare_plot import BarePlot, pen, pg
 from gui.widgets.ceiling_plot import Curve, at_point
 from gui.widgets.plot_legend import Key, Legend, area_brush
-from gui.widgets.text import qt_app
-
-pg: Any = pyqtgraph  # has no types
-
 
 _RESERVED = Key("ceiling, up to the context chosen", "accent", width=2)
 _BEYOND = Key("if more context were reserved", "muted", Qt.PenStyle.DashLine)
@@ -28,39 +24,17 @@ _MEASURED = Key("measured here", "text", dot=True)
 _SPILLED = Key("where the driver spills into RAM", "bad", Qt.PenStyle.DashDotLine, 2)
 
 
-class PlotCanvas:
+class PlotCanvas(BarePlot):
     """Draws on ``widget``. The axes are fixed to the last depth and to a round rate above the
     curve, so that they stand still while the context slides."""
 
     def __init__(self) -> None:
         self._curve: Curve | None = None
         self._axes: tuple[int, float] | None = None
-        self._view: Any = pg.GraphicsView()
-        for part in (self._view, self._view.viewport()):
-            part.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-            part.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
-        self._view.setAntialiasing(True)
-        # Bare parts rather than a PlotItem, which brings half a dozen menus along.
-        self._box = pg.ViewBox(enableMenu=False, enableMouse=False)
-        self._left = pg.AxisItem("left", linkView=self._box)
-        self._bottom = pg.AxisItem("bottom", linkView=self._box)
-        metrics = self._view.fontMetrics()
-        layout = pg.GraphicsLayout()
-        # Room for half a label at the top and at the right end.
-        right = metrics.horizontalAdvance("262,144")
-        layout.setContentsMargins(0, metrics.height() // 2, right, 0)
-        layout.setSpacing(0)
-        layout.addItem(self._left, 0, 0)
-        layout.addItem(self._box, 0, 1)
-        layout.addItem(self._bottom, 1, 1)
-        self._view.setCentralItem(layout)
-        for axis in (self._left, self._bottom):
-            # So many pixels of a label may stand out beyond the end of its axis.
-            axis.setStyle(hideOverlappingLabels=60)
+        super().__init__()
         self._bottom.setLabel("depth, tokens in the cache")
         self._left.setLabel("tok/s")
-        self._left.setWidth(metrics.horizontalAdvance("10,000") * 1.7)
-        self._grid = pg.PlotCurveItem(connect="pairs")
+        self._left.setWidth(self._view.fontMetrics().horizontalAdvance("10,000") * 1.7)
         self._stem = pg.PlotCurveItem()
         self._dashed = pg.PlotCurveItem()
         self._solid = pg.PlotCurveItem()
@@ -71,18 +45,12 @@ class PlotCanvas:
         self._measured = pg.ScatterPlotItem(size=8, pxMode=True)
         self._marker = pg.ScatterPlotItem(size=9, pxMode=True)
         lines = (self._dashed, self._solid, self._spilled, self._measured, self._marker)
-        for item in (self._grid, self._band, self._likely, self._stem, *lines):
+        for item in (self._band, self._likely, self._stem, *lines):
             self._box.addItem(item, ignoreBounds=True)
         self._legend = Legend(self._box, self._view.font())
         self._box.sigResized.connect(self._resized)
         self._view.scene().sigMouseMoved.connect(self._read)
         self.dress()
-
-    @property
-    def widget(self) -> QGraphicsView:
-        """What to put on the screen."""
-        widget: QGraphicsView = self._view
-        return widget
 
     def view_range(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """The depths and the rates that the axes span."""
@@ -96,21 +64,17 @@ class PlotCanvas:
 
     def dress(self) -> None:
         """Take the colours of the theme."""
+        super().dress()
         c = theme.colors()
-        self._view.setBackground(QColor(c.window))
-        for axis in (self._bottom, self._left):
-            axis.setPen(_pen(c.line))
-            axis.setTextPen(_pen(c.muted))
-        self._grid.setPen(_pen(c.line))
-        self._solid.setPen(_pen(c.accent, width=2))
-        self._dashed.setPen(_pen(c.muted, Qt.PenStyle.DashLine))
-        self._stem.setPen(_pen(c.muted, Qt.PenStyle.DotLine))
-        self._spilled.setPen(_pen(c.bad, Qt.PenStyle.DashDotLine, width=2))
-        self._likely.setPen(_pen(c.good, Qt.PenStyle.DotLine, width=2))
+        self._solid.setPen(pen(c.accent, width=2))
+        self._dashed.setPen(pen(c.muted, Qt.PenStyle.DashLine))
+        self._stem.setPen(pen(c.muted, Qt.PenStyle.DotLine))
+        self._spilled.setPen(pen(c.bad, Qt.PenStyle.DashDotLine, width=2))
+        self._likely.setPen(pen(c.good, Qt.PenStyle.DotLine, width=2))
         self._band.setBrush(area_brush(c.good))
-        self._measured.setPen(_pen(c.window))
+        self._measured.setPen(pen(c.window))
         self._measured.setBrush(pg.mkBrush(c.text))
-        self._marker.setPen(_pen(c.window))
+        self._marker.setPen(pen(c.window))
         self._marker.setBrush(pg.mkBrush(c.accent))
         self._legend.update()
 
@@ -157,10 +121,6 @@ class PlotCanvas:
     def _resized(self) -> None:
         self._place_legend()
         self._settle()
-
-    def _settle(self) -> None:
-        """What the library would do while it paints, and then paint once more."""
-        self._box.prepareForPaint()
 
     def _place_legend(self) -> None:
         """In the corner on the right that the curve leaves free, in one column or two; nowhere
@@ -209,25 +169,15 @@ class PlotCanvas:
     def _set_axes(self, curve: Curve) -> None:
         known = [p.tok_s for p in curve.reserved + curve.beyond if p.tok_s is not None]
         known += [rate for _, rate in curve.measured]
-        step, top = round_above(max(known, default=1.0))
-        axes = (curve.last_depth, top)
+        highest = max(known, default=1.0)
+        axes = (curve.last_depth, round_above(highest)[1])
         if axes == self._axes:
             return
         self._axes = axes
-        end = max(curve.last_depth, 1)
-        # A little beyond the ends, so that the marker and the last labels are whole.
-        self._box.setRange(xRange=(0, 1.02 * end), yRange=(0, 1.05 * top), padding=0)
-        rates = [i * step for i in range(round(top / step) + 1)]
-        self._grid.setData([0, end] * len(rates[1:]), [r for r in rates[1:] for _ in range(2)])
-        self._left.setTicks([[(rate, f"{rate:,.10g}") for rate in rates]])
+        self._span(0, max(curve.last_depth, 1), highest)
         depths = depth_ticks(curve.last_depth)
         self._bottom.setTicks([[(depth, format_tokens(depth)) for depth in depths]])
         self._settle()
-
-
-def _pen(color: str, style: Qt.PenStyle = Qt.PenStyle.SolidLine, width: int = 1) -> Any:
-    # The library's pens are so many pixels of the screen wide, whatever the window's are.
-    return pg.mkPen(color, width=width * qt_app().devicePixelRatio(), style=style)
 
 
 def _draw(item: Any, points: Sequence[DepthPoint]) -> None:
