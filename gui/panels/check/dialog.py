@@ -37,6 +37,7 @@ from gui.panels.check.engine_bar import EngineBar, button
 from gui.panels.check.tables import HistorySheet, RowSheet
 from gui.panels.problem_area import ProblemArea
 from gui.tables.view import SheetView
+from gui.widgets.dialog_size import open_at
 from gui.widgets.text import Style, Text
 from gui.workers import engine
 from gui.workers.engine import EngineRun, LogFile
@@ -74,10 +75,7 @@ class CheckDialog(QDialog):
         self._text = ""
         self._build(folder)
         self._connect()
-        letters, lines = _SIZE
-        m, room = self.fontMetrics(), self.screen().availableSize()
-        width, height = letters * m.averageCharWidth(), lines * m.height()
-        self.resize(min(width, 9 * room.width() // 10), min(height, 9 * room.height() // 10))
+        open_at(self, *_SIZE)
 
     # What the user does.
 

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QDialog, QTabWidget, QVBoxLayout, QWidget
 from gui.document import Document
 from gui.panels.command.copy_side import CopySide
 from gui.panels.command.paste_side import PasteSide
+from gui.widgets.dialog_size import open_at
 
 # Letters and lines: a command of some options, and what it would change, without scrolling.
 _SIZE = (92, 34)
@@ -31,10 +32,7 @@ class CommandDialog(QDialog):
         self.paste_side.closed.connect(self.close)
         document.model_changed.connect(self._model_changed)
         self._document = document
-        letters, lines = _SIZE
-        m, room = self.fontMetrics(), self.screen().availableSize()
-        width, height = letters * m.averageCharWidth(), lines * m.height()
-        self.resize(min(width, 9 * room.width() // 10), min(height, 9 * room.height() // 10))
+        open_at(self, *_SIZE)
 
     def open_copy(self) -> None:
         """Show the command for the choice."""

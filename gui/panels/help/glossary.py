@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QTextBrowser, QVBoxLayout, Q
 
 from core.explain.glossary import Term, search, term_named
 from gui.tables.filter_edit import FilterEdit
+from gui.widgets.dialog_size import open_at
 from gui.widgets.line_list import LineList
 from gui.widgets.text import Style
 
@@ -42,9 +43,7 @@ class Glossary(QDialog):
         self.filter.textChanged.connect(self._search)
         self.filter.left.connect(self.list.setFocus)
         self.list.currentRowChanged.connect(self._show)
-        room = self.screen().availableSize()
-        width, height = _SIZE[0] * m.averageCharWidth(), _SIZE[1] * m.height()
-        self.resize(min(width, 9 * room.width() // 10), min(height, 9 * room.height() // 10))
+        open_at(self, *_SIZE)
         self._search("")
 
     @property

@@ -19,6 +19,7 @@ from gui.document import Document
 from gui.panels.problem_area import ProblemArea
 from gui.tables.model_rows import ModelLine, ModelSheet
 from gui.tables.view import SheetView
+from gui.widgets.dialog_size import open_at
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style
@@ -234,10 +235,7 @@ class RepositoryDialog(QDialog):
         column.addWidget(foot)
         for button in self.findChildren(QPushButton):
             button.setAutoDefault(False)
-        letters, lines = _SIZE
-        metrics, room = self.fontMetrics(), self.screen().availableSize()
-        width, height = letters * metrics.averageCharWidth(), lines * metrics.height()
-        self.resize(min(width, 9 * room.width() // 10), min(height, 9 * room.height() // 10))
+        open_at(self, *_SIZE)
 
     def _connect(self) -> None:
         self.lister.finished.connect(self._listed)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QDialog, QPushButton, QTabWidget, QVBoxLayout, QWi
 from gui.document import Document
 from gui.panels.passes.speculation_side import SpeculationSide
 from gui.panels.passes.users_side import UsersSide
+from gui.widgets.dialog_size import open_at
 
 _SIZE = (100, 36)  # letters and lines
 
@@ -34,10 +35,7 @@ class PassesDialog(QDialog):
         column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
         document.plan_changed.connect(self._plan_changed)
         document.units_changed.connect(self._plan_changed)
-        letters, lines = _SIZE
-        m, room = self.fontMetrics(), self.screen().availableSize()
-        width, height = letters * m.averageCharWidth(), lines * m.height()
-        self.resize(min(width, 9 * room.width() // 10), min(height, 9 * room.height() // 10))
+        open_at(self, *_SIZE)
 
     def open_front(self) -> None:
         """Bring it to the front, up to date."""
