@@ -187,7 +187,7 @@ class Document(QObject):
     def set_model(self, model: Model | None, choice: Choice | None = None) -> None:
         """Show another model, or none. What was chosen for the old model alone is dropped;
         ``choice`` takes the place of all of it."""
-        choice = choice or self._carried(model)
+        choice = choice or self.choice.for_another(model)
         state = replace(self._state, choice=choice)
         plan = self._plan_of(model, state)
         self._undo_stack.clear()
@@ -195,24 +195,6 @@ class Document(QObject):
         self._model, self._state, self._plan = model, state, plan
         self.model_changed.emit()
         self.plan_changed.emit()
-
-    def _carried(self, model: Model | None) -> Choice:
-        """What goes along to another model."""
-        choice = replace(
-            self.choice,
-            depth=None,
-            requantize=None,
-            gpu_layers="all",
-            cpu_moe=0,
-            projector=None,
-            draft=None,
-            draft_head=False,
-            draft_gpu_layers="all",
-        )
-        trained = model.shape.context_length if model else None
-        if choice.context is not None and (trained is None or choice.context > trained):
-            choice = replace(choice, context=None)
-        return choice
 
     def set_this_computer(self, machine: Machine) -> None:
         """Detection has answered."""

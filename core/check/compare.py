@@ -7,7 +7,7 @@ with other options is not compared at all.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from core.check.engine_log import ZERO, Buffer, Context, EngineLog, Load, Size
@@ -72,8 +72,7 @@ def alone(plan: Plan) -> Plan:
     s = plan.settings
     if s.projector is None and not s.drafted:
         return plan
-    choice = replace(plan.choice, projector=None, draft=None, draft_head=False)
-    return resolve(plan.model, plan.machine, choice)
+    return resolve(plan.model, plan.machine, plan.choice.alone())
 
 
 def compare(plan: Plan, log: EngineLog) -> Check:

@@ -89,15 +89,7 @@ def _fitted(candidate: Candidate, choice: Choice, own: Model | None) -> Choice:
         choice = replace(choice, context=trained)
     if choice.depth is not None and trained and choice.depth > trained:
         choice = replace(choice, depth=trained)
-    return replace(
-        choice,
-        requantize=candidate.requantize,
-        gpu_layers="all",
-        cpu_moe=0,
-        projector=None,
-        draft=None,
-        draft_head=False,
-    )
+    return replace(choice.alone(), requantize=candidate.requantize, gpu_layers="all", cpu_moe=0)
 
 
 def _row(candidate: Candidate, machine: Machine, choice: Choice, prompt: int) -> ModelRow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from core.gguf.header import Kind
 from core.gguf.text import display
@@ -61,21 +61,5 @@ def fit_of(model: Model, machine: Machine, choice: Choice | None = None) -> Fit 
     with the defaults. None for a file that is no model."""
     if not model.file.tensors or model.file.kind in HELPERS:
         return None
-    plan = resolve(model, machine, _fitted(choice or Choice(), model))
+    plan = resolve(model, machine, (choice or Choice()).for_another(model))
     return Fit(plan.verdict, plan.speed.ceiling.value, reason(plan))
-
-
-def _fitted(choice: Choice, model: Model) -> Choice:
-    trained = model.shape.context_length
-    if choice.context is not None and (trained is None or choice.context > trained):
-        choice = replace(choice, context=None)
-    return replace(
-        choice,
-        depth=None,
-        requantize=None,
-        gpu_layers="all",
-        cpu_moe=0,
-        projector=None,
-        draft=None,
-        draft_head=False,
-    )

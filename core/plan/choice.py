@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, TypeAlias
 
@@ -71,3 +71,22 @@ class Choice:
     draft_cache_k: str = "f16"
     draft_cache_v: str = "f16"
     drafted: int | None = None
+
+    def alone(self) -> Choice:
+        """The same with nothing loaded beside the model."""
+        return replace(self, projector=None, draft=None, draft_head=False)
+
+    def for_another(self, model: Model | None) -> Choice:
+        """What goes along to another model: nothing that was meant for one alone, and no context
+        beyond what this one was trained for."""
+        trained = model.shape.context_length if model else None
+        fits = self.context is not None and trained is not None and self.context <= trained
+        return replace(
+            self.alone(),
+            context=self.context if fits else None,
+            depth=None,
+            requantize=None,
+            gpu_layers="all",
+            cpu_moe=0,
+            draft_gpu_layers="all",
+        )
