@@ -1,6 +1,6 @@
 """Text into tokens, with a model's own vocabulary and the rules of the engine that runs it."""
 
-from core.tokens.count import Counted, count_text, estimated
+from core.tokens.count import Counted, counted, tokenizer_of
 from core.tokens.tokenizer import Piece, Start, Tokenizer, common_start
 from core.tokens.vocabulary import Vocabulary, VocabularyError, read_vocabulary
 
@@ -12,7 +12,7 @@ __all__ = [
     "Vocabulary",
     "VocabularyError",
     "common_start",
-    "count_text",
-    "estimated",
+    "counted",
     "read_vocabulary",
+    "tokenizer_of",
 ]

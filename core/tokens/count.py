@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.gguf.header import Header
+from core.problems import Problem
 from core.provenance import Input, Number, Rank, Source, Unit
 from core.tokens.tokenizer import Tokenizer
 from core.tokens.vocabulary import VocabularyError, read_vocabulary
@@ -41,26 +42,29 @@ def estimated(text: str, why: str) -> Counted:
     return Counted(number, size, exact=False)
 
 
-def count_text(header: Header, text: str, cancelled: Callable[[], bool] = lambda: False) -> Counted:
-    """Count with the vocabulary of this file; an estimate where that cannot be done.
+def tokenizer_of(
+    header: Header, cancelled: Callable[[], bool] = lambda: False
+) -> Tokenizer | Problem:
+    """The tokenizer of this file, or why it has none that this program knows.
 
-    Takes seconds for a large vocabulary and a long text: for a worker. Raises VocabularyError only
-    where ``cancelled`` said so.
+    Takes a second for a large vocabulary: for a worker. Raises VocabularyError only where
+    ``cancelled`` said so.
     """
     try:
-        tokenizer = Tokenizer(read_vocabulary(header, cancelled))
+        return Tokenizer(read_vocabulary(header, cancelled))
     except VocabularyError as error:
         if error.problem.code == "cancelled":
             raise
-        return estimated(text, error.problem.message)
-    return counted(tokenizer, text, cancelled)
+        return error.problem
 
 
 def counted(
-    tokenizer: Tokenizer, text: str, cancelled: Callable[[], bool] = lambda: False
+    tokenizer: Tokenizer | Problem, text: str, cancelled: Callable[[], bool] = lambda: False
 ) -> Counted:
-    """Count with a tokenizer that is there already; an estimate where that cannot be done. Raises
+    """Count with what `tokenizer_of` gave; an estimate where that cannot be done. Raises
     VocabularyError only where ``cancelled`` said so."""
+    if isinstance(tokenizer, Problem):
+        return estimated(text, tokenizer.message)
     size = len(text.encode("utf-8", "surrogateescape"))
     try:
         count = len(tokenizer.encode(text, cancelled=cancelled))

@@ -15,10 +15,9 @@ from core.tokens import (
     Tokenizer,
     VocabularyError,
     common_start,
-    estimated,
-    read_vocabulary,
+    counted,
+    tokenizer_of,
 )
-from core.tokens.count import counted
 from core.units import format_bytes
 from gui.workers.runner import Function, Handle
 
@@ -62,9 +61,7 @@ class Counter:
     """Keeps the tokenizer of the last model: making one takes a second."""
 
     def __init__(self) -> None:
-        self._header: Header | None = None
-        self._tokenizer: Tokenizer | None = None
-        self._why = ""
+        self._known: tuple[Header, Tokenizer | Problem] | None = None
 
     def counting(self, header: Header, path: Path, field: str) -> Function:
         """Count the tokens of a text file with the vocabulary of this model. Answers a
@@ -75,10 +72,8 @@ class Counter:
             if isinstance(text, Problem):
                 return TextCount(field, path, None, text)
             try:
-                self._learn(header, handle)
-                if self._tokenizer is None:
-                    return TextCount(field, path, estimated(text, self._why))
-                return TextCount(field, path, counted(self._tokenizer, text, handle.cancelled))
+                tokenizer = self._learn(header, handle)
+                return TextCount(field, path, counted(tokenizer, text, handle.cancelled))
             except VocabularyError:
                 return None  # nobody waits for it any more
 
@@ -96,10 +91,10 @@ class Counter:
             if isinstance(two, Problem):
                 return StartFound(None, problem=two)
             try:
-                self._learn(header, handle)
-                if self._tokenizer is None:
-                    return StartFound(None, problem=_no_start(self._why))
-                start = common_start(one, two, self._tokenizer, handle.cancelled)
+                tokenizer = self._learn(header, handle)
+                if isinstance(tokenizer, Problem):
+                    return StartFound(None, problem=_no_start(tokenizer.message))
+                start = common_start(one, two, tokenizer, handle.cancelled)
             except VocabularyError as error:
                 if error.problem.code != "cancelled":
                     return StartFound(None, problem=_no_start(error.problem.message))
@@ -114,27 +109,21 @@ class Counter:
 
         def cut(handle: Handle) -> CutText | None:
             try:
-                self._learn(header, handle)
+                tokenizer = self._learn(header, handle)
+                if isinstance(tokenizer, Problem):
+                    return CutText(text, (), exact=False, doubt=tokenizer.message)
+                pieces = tuple(tokenizer.pieces(text))
             except VocabularyError:
                 return None  # nobody waits for it any more
-            if self._tokenizer is None:
-                return CutText(text, (), exact=False, doubt=self._why)
-            pieces = tuple(self._tokenizer.pieces(text))
-            return CutText(text, pieces, self._tokenizer.exact, self._tokenizer.doubt)
+            return CutText(text, pieces, tokenizer.exact, tokenizer.doubt)
 
         return cut
 
-    def _learn(self, header: Header, handle: Handle) -> None:
-        if header is self._header:
-            return
-        tokenizer, why = None, ""
-        try:
-            tokenizer = Tokenizer(read_vocabulary(header, handle.cancelled))
-        except VocabularyError as error:
-            if error.problem.code == "cancelled":
-                raise
-            why = error.problem.message
-        self._header, self._tokenizer, self._why = header, tokenizer, why
+    def _learn(self, header: Header, handle: Handle) -> Tokenizer | Problem:
+        known = self._known
+        if known is None or known[0] is not header:
+            known = self._known = (header, tokenizer_of(header, handle.cancelled))
+        return known[1]
 
 
 def _no_start(why: str) -> Problem:

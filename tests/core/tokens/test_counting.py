@@ -15,8 +15,9 @@ from core.tokens import (
     Vocabulary,
     VocabularyError,
     common_start,
-    count_text,
+    counted,
     read_vocabulary,
+    tokenizer_of,
 )
 from tests.support.record_tokens import recorded
 from tests.support.tiny_gguf import write_tiny_llama
@@ -29,14 +30,14 @@ def written(folder: Path, made: Made) -> Path:
 
 def test_a_file_s_own_vocabulary_counts_exactly(tmp_path: Path) -> None:
     made, answers = recorded()["qwen35"]
-    found = count_text(open_file(written(tmp_path, made)).header, TEXTS[0])
+    found = counted(tokenizer_of(open_file(written(tmp_path, made)).header), TEXTS[0])
     assert (found.tokens.value, found.exact) == (len(answers[0]), True)
     assert found.tokens.source.rank is Rank.DERIVED
 
 
 def test_an_unknown_pre_tokenizer_is_an_estimate_that_says_so(tmp_path: Path) -> None:
     made = replace(recorded()["qwen2"][0], pre="brand-new")
-    found = count_text(open_file(written(tmp_path, made)).header, TEXTS[0])
+    found = counted(tokenizer_of(open_file(written(tmp_path, made)).header), TEXTS[0])
     assert not found.exact
     assert found.tokens.source.rank is Rank.ESTIMATED
     assert "'brand-new'" in found.tokens.note
@@ -44,7 +45,7 @@ def test_an_unknown_pre_tokenizer_is_an_estimate_that_says_so(tmp_path: Path) ->
 
 def test_a_file_without_tokens_is_estimated_at_four_bytes_each() -> None:
     header = open_file(resources.specimens()[0]).header
-    found = count_text(header, "x" * 1001)
+    found = counted(tokenizer_of(header), "x" * 1001)
     assert (found.tokens.value, found.exact) == (251, False)
     assert "no list of tokens" in found.tokens.note
 
@@ -72,7 +73,7 @@ def test_a_byte_without_a_token_is_lost_as_it_is_in_the_engine() -> None:
 def test_counting_can_be_stopped(tmp_path: Path) -> None:
     header = open_file(written(tmp_path, recorded()["qwen2"][0])).header
     with pytest.raises(VocabularyError, match="stopped"):
-        count_text(header, "text", lambda: True)
+        tokenizer_of(header, lambda: True)
     cutter = Tokenizer(read_vocabulary(header))
     with pytest.raises(VocabularyError, match="stopped"):
         cutter.encode("text", cancelled=lambda: True)
@@ -103,7 +104,7 @@ def test_characters_without_a_place_to_cut_are_estimated_before_they_take_minute
 ) -> None:
     made = recorded()["llama, words joined"][0]
     text = "x" * (1 << 20)
-    found = count_text(open_file(written(tmp_path, made)).header, text)
+    found = counted(tokenizer_of(open_file(written(tmp_path, made)).header), text)
     assert (found.exact, found.tokens.value) == (False, (1 << 20) // 4)
     assert "characters stand together" in found.tokens.note
 
