@@ -13,14 +13,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QTextBrowser, QWidget
 from pytestqt.qtbot import QtBot
 
-from gui.document import Document
 from gui.main_window import MainWindow
 from gui.theme import Theme
 from gui.widgets.spoken import Role, Spoken
-from gui.workers import computer
 from tests.support import every_page
 from tests.support.cut import cut
 from tests.support.scenes import machine
+from tests.support.shown_window import shown_window
 
 # Qt's own names for "something": a reader can say nothing about it.
 NOTHING = (Role.NoRole, Role.Client, Role.Border)
@@ -28,19 +27,9 @@ CELLS = (Role.Cell, Role.ColumnHeader, Role.RowHeader, Role.ListItem, Role.TreeI
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: machine())
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.resize(1280, 800)
-    made.show()
-    made.activateWindow()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None)
-    qtbot.waitUntil(made.isActiveWindow)
-    yield made
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(qtbot, theme, tmp_path, machine(), (1280, 800), active=True) as made:
+        yield made
 
 
 def everything(window: MainWindow) -> Iterator[tuple[str, QWidget]]:

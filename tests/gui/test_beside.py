@@ -23,23 +23,16 @@ from gui.workers import computer
 from resources import specimens
 from tests.support import plans
 from tests.support.gguf_files import U32, TensorSpec, Typed, write
+from tests.support.shown_window import shown_window
 
 GIB = 2**30
 CARD = plans.machine(*plans.RTX_3090.devices, id="this", name="The test's computer")
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: CARD)
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.resize(1280, 900)
-    made.show()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None, timeout=5000)
-    yield made
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(qtbot, theme, tmp_path, CARD, (1280, 900)) as made:
+        yield made
 
 
 def mmproj(path: Path, width: int = 4096) -> Path:

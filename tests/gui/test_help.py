@@ -25,27 +25,17 @@ from gui.panels.help.glossary import Glossary
 from gui.panels.help.keys import OF_WIDGETS, Keys
 from gui.panels.help.tips import FirstSteps
 from gui.theme import Theme
-from gui.workers import computer
 from tests.support import every_page
 from tests.support.scenes import machine
+from tests.support.shown_window import shown_window
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: machine())
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.resize(1280, 800)
-    made.show()
-    made.activateWindow()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None)
-    qtbot.waitUntil(made.isActiveWindow)
-    yield made
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(qtbot, theme, tmp_path, machine(), (1280, 800), active=True) as made:
+        yield made
 
 
 @pytest.fixture

@@ -9,25 +9,17 @@ import pytest
 from PySide6.QtCore import QTimer
 from pytestqt.qtbot import QtBot
 
-from gui.document import Document
 from gui.main_window import MainWindow
 from gui.theme import Theme
-from gui.workers import computer
 from tests.support import every_page
 from tests.support.scenes import machine
+from tests.support.shown_window import shown_window
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: machine())
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.show()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None)
-    yield made
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(qtbot, theme, tmp_path, machine()) as made:
+        yield made
 
 
 def running(window: MainWindow) -> list[str]:

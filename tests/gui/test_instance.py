@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Listener
 from pathlib import Path
 from threading import Thread
@@ -46,6 +47,30 @@ def later(folder: Path, files: list[str], token: str = "") -> bool:
     return heard == [True]
 
 
+@contextmanager
+def listening(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A first window in a process of its own, which listens."""
+    program = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from gui.workers.instance import Instance\n"
+        f"made = Instance(Path(sys.argv[1]), {SCREEN!r})\n"
+        "made.listen()\n"
+        "print('first' if made.first else 'second', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(folder)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "first\n"
+        yield process
+
+
 def test_files_and_token_arrive(
     qtbot: QtBot, first: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,24 +105,7 @@ def test_after_the_first_has_gone_the_next_is_the_first(tmp_path: Path) -> None:
 
 
 def test_a_first_window_that_was_killed_is_no_first_any_more(tmp_path: Path) -> None:
-    program = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from gui.workers.instance import Instance\n"
-        f"made = Instance(Path(sys.argv[1]), {SCREEN!r})\n"
-        "made.listen()\n"
-        "print('first' if made.first else 'second', flush=True)\n"
-        "sys.stdin.read()\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "first\n"
+    with listening(tmp_path) as process:
         process.kill()
     made = Instance(tmp_path, SCREEN)
     assert made.first
@@ -111,24 +119,7 @@ def test_a_first_window_that_hangs_does_not_keep_the_second_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(instance, "_PATIENCE", 0.3)
-    program = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from gui.workers.instance import Instance\n"
-        f"made = Instance(Path(sys.argv[1]), {SCREEN!r})\n"
-        "made.listen()\n"
-        "print('ready', flush=True)\n"
-        "sys.stdin.read()\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+    with listening(tmp_path) as process:
         process.send_signal(signal.SIGSTOP)
         start = time.monotonic()
         assert not later(tmp_path, ["a.gguf"])

@@ -20,12 +20,11 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from core.machine.machine import DeviceKind
-from gui.document import Document
 from gui.main_window import MainWindow
 from gui.theme import Theme, ThemeMode
 from gui.widgets.file_card import FileCard
-from gui.workers import computer
 from tests.support import every_page, plans
+from tests.support.shown_window import shown_window
 
 KEY = Qt.Key
 CARD = plans.machine(
@@ -37,20 +36,10 @@ CARD = plans.machine(
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: CARD)
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.resize(1280, 800)
-    made.show()
-    made.activateWindow()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None)
-    qtbot.waitUntil(made.isActiveWindow)
-    qtbot.wait(50)
-    yield made
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(qtbot, theme, tmp_path, CARD, (1280, 800), active=True) as made:
+        qtbot.wait(50)
+        yield made
 
 
 def focus() -> QWidget:

@@ -15,13 +15,12 @@ from pytestqt.qtbot import QtBot
 
 import resources
 from core.machine import Machine, custom
-from gui.document import Document
 from gui.main_window import MainWindow
 from gui.panels.links import LinkDialog, RepositoryDialog
 from gui.theme import Theme
-from gui.workers import computer
 from gui.workers.instance import Instance
 from tests.support.link_server import LinkServer, Request
+from tests.support.shown_window import shown_window
 
 COMPUTER: Machine = custom(64 * 2**30, 50e9, name="this computer", gpu=False)
 SMALL = next(path for path in resources.specimens() if "Llama-3.2-1B" in path.name)
@@ -36,18 +35,11 @@ def server() -> Iterator[LinkServer]:
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: COMPUTER)
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.show()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None, timeout=5000)
-    yield made
-    for dialog in made.findChildren(RepositoryDialog):
-        dialog.close()
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(qtbot, theme, tmp_path, COMPUTER) as made:
+        yield made
+        for dialog in made.findChildren(RepositoryDialog):
+            dialog.close()
 
 
 @pytest.fixture

@@ -12,13 +12,12 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from gui import settings
-from gui.document import Document
 from gui.main_window import MainWindow
 from gui.theme import Theme
-from gui.workers import computer
 from tests.support import plans
 from tests.support.engine_logs import recorded
 from tests.support.heads import heads
+from tests.support.shown_window import shown_window
 
 COMPUTER = plans.machine(id="this", name="The test's computer")
 
@@ -27,14 +26,9 @@ COMPUTER = plans.machine(id="this", name="The test's computer")
 def window(
     qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: COMPUTER)
     monkeypatch.setenv("PATH", str(tmp_path / "nothing here"))
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.show()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None, timeout=5000)
-    yield made
-    made.close()
+    with shown_window(qtbot, theme, tmp_path, COMPUTER) as made:
+        yield made
 
 
 def open_model(qtbot: QtBot, window: MainWindow, folder: Path) -> None:

@@ -19,8 +19,8 @@ from gui.document import Document
 from gui.main_window import MainWindow
 from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.theme import Theme
-from gui.workers import computer
 from tests.support import plans
+from tests.support.shown_window import shown_window
 
 CARD = plans.machine(
     plans.device("RTX 3090", kind=DeviceKind.GPU, memory=24 * 2**30, bandwidth=936e9),
@@ -31,17 +31,9 @@ CARD = plans.machine(
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: CARD)
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.resize(1280, 800)
-    made.show()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None)
-    yield made
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(qtbot, theme, tmp_path, CARD, (1280, 800)) as made:
+        yield made
 
 
 def open_mixture(qtbot: QtBot, window: MainWindow) -> None:

@@ -16,7 +16,7 @@ from gui.document import Document
 from gui.main_window import MainWindow
 from gui.panels.passes import PassesDialog
 from gui.theme import Theme, ThemeMode
-from gui.workers import computer
+from tests.support.shown_window import shown_window
 from tests.support.specimen_plans import on_a_3090, specimen_plan
 
 
@@ -135,16 +135,9 @@ def test_it_is_drawn_at_any_size_in_both_themes(
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: on_a_3090())
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.show()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None)
-    yield made
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(qtbot, theme, tmp_path, on_a_3090()) as made:
+        yield made
 
 
 def test_the_menu_opens_one_dialog_that_closes_with_the_model(window: MainWindow) -> None:

@@ -13,33 +13,24 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import theme as theme_module
-from gui.document import Document
 from gui.main_window import MainWindow
 from gui.main_window.taking_away import fill_pictures, save_report
 from gui.theme import Theme, ThemeMode
 from gui.widgets.pictures import Picture, image, pictures, save_picture, svg
-from gui.workers import computer
 from tests.support import every_page
 from tests.support.scenes import machine
+from tests.support.shown_window import shown_window
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    monkeypatch.setattr(computer, "detecting", lambda handle: machine())
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.resize(1280, 800)
-    made.show()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None)
-    every_page.open_specimen(made, "Qwen3.6-35B")
-    plot = made.page.plan.speed.plot
-    qtbot.waitUntil(lambda: plot.canvas is not None)
-    yield made
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(qtbot, theme, tmp_path, machine(), (1280, 800)) as made:
+        every_page.open_specimen(made, "Qwen3.6-35B")
+        plot = made.page.plan.speed.plot
+        qtbot.waitUntil(lambda: plot.canvas is not None)
+        yield made
 
 
 def named(window: QWidget, name: str) -> Picture:

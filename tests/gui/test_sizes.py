@@ -16,12 +16,15 @@ from core.machine import Machine, catalogue, combine, custom, with_ram
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.theme import Theme
-from gui.workers import computer
 from tests.support import plans
 from tests.support.cut import cut
+from tests.support.shown_window import shown_window
 
 GIB = 2**30
 RAM = custom(64 * GIB, 51.2e9, gpu=False)
+
+
+HERE = plans.machine(id="this", name="This computer")
 
 
 @pytest.fixture
@@ -30,18 +33,11 @@ def card() -> Machine:
 
 
 @pytest.fixture
-def window(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[MainWindow]:
-    here = plans.machine(id="this", name="This computer")
-    monkeypatch.setattr(computer, "detecting", lambda handle: here)
-    made = MainWindow(Document(), theme, tmp_path / "settings.json")
-    qtbot.addWidget(made)
-    made.resize(1280, 800)
-    made.show()
-    qtbot.waitUntil(lambda: made.document.this_computer is not None)
-    yield made
-    made.close()
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+    with shown_window(
+        qtbot, theme, tmp_path, plans.machine(id="this", name="This computer"), (1280, 800)
+    ) as made:
+        yield made
 
 
 def weigh(qtbot: QtBot, window: MainWindow, name: str, machine: Machine, **choice: object) -> None:
