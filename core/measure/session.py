@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePath
 from threading import Timer
-from types import TracebackType
 from typing import IO
 
 from core.measure import inner
@@ -144,12 +143,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the worker, if it has not ended, and wait for it."""
         process = self._process
         if process.stdin is not None:

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPMessage, HTTPResponse, HTTPSConnection
 from threading import Event, Thread
 from time import monotonic
-from types import TracebackType
 from typing import NamedTuple, Self
 from urllib.parse import urljoin, urlsplit
 
@@ -81,12 +80,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._drop()
         self._watch.end()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 from urllib.parse import quote, unquote, urlsplit
 
@@ -94,12 +93,7 @@ class _Kept:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         return
 
     def read(self, offset: int, length: int) -> bytes:
@@ -137,12 +131,7 @@ class _RangeSource:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         if self._stream is not None:
             self._stream.close()
         if error is None:
