@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QStyle, QVBoxLayout, QWidget
 
 import resources
 from core.gguf import display
@@ -487,5 +487,7 @@ class MainWindow(QMainWindow):
         stored = QByteArray.fromBase64(self.settings.geometry.encode("ascii", "replace"))
         if not self.restoreGeometry(stored):
             screen = QGuiApplication.primaryScreen().availableSize()
-            self.resize(min(_SIZE[0], screen.width()), min(_SIZE[1], screen.height()))
+            # The frame that a desktop puts around it has to fit as well.
+            frame = self.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
+            self.resize(min(_SIZE[0], screen.width()), min(_SIZE[1], screen.height() - frame))
         self.page.restore_splitter(self.settings.splitter)

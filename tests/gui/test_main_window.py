@@ -13,7 +13,7 @@ import pytest
 from PySide6.QtCore import QEvent, QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QAccessible, QDragEnterEvent, QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QStyle, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.machine.machine import Machine
@@ -757,3 +757,10 @@ def unnamed(window: MainWindow) -> list[str]:
         if interface is None or not interface.text(QAccessible.Text.Name):
             found.append(f"{type(widget).__name__} in {type(widget.parent()).__name__}")
     return found
+
+
+def test_a_first_window_leaves_room_for_its_frame(window: MainWindow) -> None:
+    style = window.style()
+    frame = style.pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
+    assert frame > 0
+    assert window.height() + frame <= QGuiApplication.primaryScreen().availableSize().height()
