@@ -1,12 +1,13 @@
 # make run [FILE=model.gguf]   open the window        make test    every check and test
 # make bench                   print the benchmarks   make screenshot   draw the README's picture
 # make bundle                  a folder and packages that run without Python, in dist/
+# make translations            find the texts to translate, compile what is translated
 # make clean                   forget the environment
 PYTHON ?= python3
 VENV ?= .venv
 python := $(VENV)/bin/python
 
-.PHONY: run test lint bench screenshot bundle clean
+.PHONY: run test lint bench screenshot bundle translations clean
 
 run: $(VENV)/.run
 	@$(VENV)/bin/weighbridge $(if $(FILE),"$(FILE)")
@@ -28,6 +29,9 @@ screenshot: $(VENV)/.test
 
 bundle: $(VENV)/.test
 	$(python) packaging/make_bundle.py dist
+
+translations: $(VENV)/.test
+	$(python) packaging/make_translations.py
 
 $(VENV)/.run: pyproject.toml constraints.txt packaging/linux/prepare.sh
 	@sh packaging/linux/prepare.sh "$(PYTHON)"

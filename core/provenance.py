@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 from core import units
+from core.language import mark, tr, written
 from core.units import UnitSystem
 
 
@@ -22,6 +23,16 @@ class Rank(StrEnum):
     REPORTED = "reported"  # a driver, an operating system, a file or a user says so
     ESTIMATED = "estimated"  # a model with a known error
     ASSUMED = "assumed"  # nobody said; a convention
+
+
+RANK_WORDS = {
+    Rank.MEASURED: mark("Measured"),
+    Rank.DERIVED: mark("Derived"),
+    Rank.DATASHEET: mark("Datasheet"),
+    Rank.REPORTED: mark("Reported"),
+    Rank.ESTIMATED: mark("Estimated"),
+    Rank.ASSUMED: mark("Assumed"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +99,14 @@ def format_value(
 ) -> str:
     """A value in the words of its unit; "unknown" where there is none."""
     if value is None:
-        return "unknown"
+        return tr("unknown")
     if isinstance(value, str):
         return value
     match unit:
         case Unit.BYTES:
             return units.format_bytes(round(value), system)
         case Unit.BYTES_PER_TOKEN:
-            return f"{units.format_bytes(round(value), system)}/token"
+            return tr("{size}/token", size=units.format_bytes(round(value), system))
         case Unit.BYTES_PER_SECOND:
             return units.format_bandwidth(value)
         case Unit.TOKENS_PER_SECOND:
@@ -103,7 +114,7 @@ def format_value(
         case Unit.FLOPS:
             return units.format_flops(value)
         case Unit.TOKENS:
-            return f"{units.format_tokens(round(value))} tokens"
+            return tr("{count} tokens", count=units.format_tokens(round(value)))
         case Unit.SECONDS:
             return units.format_seconds(value)
         case Unit.PARAMETERS:
@@ -111,11 +122,11 @@ def format_value(
         case Unit.SHARE:
             return units.format_share(value)
         case Unit.WATTS:
-            return f"{value:,.0f} W"
+            return f"{written(value, ',.0f')} W"
         case Unit.BITS_PER_WEIGHT:
-            return f"{value:.2f} bits"
+            return tr("{value:.2f} bits", value=value)
         case Unit.COUNT:
-            return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+            return written(value, "," if isinstance(value, int) else ",.4g")
 
 
 def explain(number: Number[int] | Number[float], system: UnitSystem = UnitSystem.GIB) -> str:
@@ -130,7 +141,7 @@ def explain(number: Number[int] | Number[float], system: UnitSystem = UnitSystem
         lines.append(f"= {number.formula}")
     lines += [f"{i.name}: {format_value(i.value, i.unit, system)}" for i in number.inputs]
     date = f", {number.source.date}" if number.source.date else ""
-    lines.append(f"{number.source.rank.capitalize()}: {number.source.origin}{date}")
+    lines.append(f"{tr(RANK_WORDS[number.source.rank])}: {number.source.origin}{date}")
     if number.note:
         lines.append(number.note)
     return "\n".join(lines)

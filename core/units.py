@@ -1,4 +1,5 @@
-"""Bytes, GB and GiB, tokens and rates: the only place where a value becomes text.
+"""Bytes, GB and GiB, tokens and rates: the only place where a value becomes text, in the reader's
+way of writing numbers (`core.language`).
 
 Inside the program bytes are whole bytes and rates are per second. GB is 10^9, GiB is 2^30; one
 text never mixes them.
@@ -10,6 +11,8 @@ import re
 from collections.abc import Sequence
 from enum import StrEnum
 from math import floor
+
+from core.language import tr, written
 
 
 class UnitSystem(StrEnum):
@@ -54,12 +57,12 @@ def format_bytes(count: int, system: UnitSystem = UnitSystem.GIB) -> str:
     for name, step in _STEPS[system]:
         if round(size / step, 2) >= 1:
             return f"{sign}{_three_digits(size / step)} {name}"
-    return f"{sign}{size} B"
+    return f"{sign}{written(size, '')} B"
 
 
 def format_bytes_in(count: int, unit: str, digits: int = 2) -> str:
     """The number alone, in a named unit ("GiB", "MB"): for columns that share one unit."""
-    return f"{count / _FACTORS[unit.lower()]:,.{digits}f}"
+    return written(count / _FACTORS[unit.lower()], f",.{digits}f")
 
 
 def format_parts(parts: Sequence[int], unit: str, digits: int = 2) -> list[str]:
@@ -75,24 +78,24 @@ def format_parts(parts: Sequence[int], unit: str, digits: int = 2) -> list[str]:
     by_loss = sorted(range(len(parts)), key=lambda n: counts[n] - exact[n])
     for n in by_loss[:missing]:
         counts[n] += 1
-    return [f"{count / 10**digits:,.{digits}f}" for count in counts]
+    return [written(count / 10**digits, f",.{digits}f") for count in counts]
 
 
 def format_exact_bytes(count: int) -> str:
     """Every byte, grouped by thousands: "21,718,480,960 B"."""
-    return f"{count:,} B"
+    return f"{written(count)} B"
 
 
 def format_bandwidth(bytes_per_second: float) -> str:
     """Bandwidth is quoted in GB/s (10^9) by everybody, whatever the unit of sizes."""
     value = bytes_per_second / 1e9
-    return f"{value:,.0f} GB/s" if value >= 99.5 else f"{value:.1f} GB/s"
+    return f"{written(value, ',.0f' if value >= 99.5 else '.1f')} GB/s"
 
 
 def format_rate(tokens_per_second: float) -> str:
     """Tokens per second: "70 tok/s", "8.4 tok/s", "0.52 tok/s"."""
     if tokens_per_second >= 99.5:
-        return f"{tokens_per_second:,.0f} tok/s"
+        return f"{written(tokens_per_second, ',.0f')} tok/s"
     return f"{_three_digits(tokens_per_second)} tok/s"
 
 
@@ -101,7 +104,7 @@ def format_flops(per_second: float) -> str:
     for name, step in (("T", 1e12), ("G", 1e9)):
         if round(per_second / step, 2) >= 1:
             return f"{_three_digits(per_second / step)} {name}FLOPS"
-    return f"{per_second:,.0f} FLOPS"
+    return f"{written(per_second, ',.0f')} FLOPS"
 
 
 def format_count(count: int) -> str:
@@ -114,15 +117,15 @@ def format_count(count: int) -> str:
 
 def format_tokens(count: int) -> str:
     """An exact number of tokens, grouped: "262,144"."""
-    return f"{count:,}"
+    return written(count)
 
 
 def format_share(share: float) -> str:
     """A share of one as per cent: "72 %", "0.4 %", "<0.1 %"."""
     per_cent = 100 * share
     if 0 < per_cent < 0.1:
-        return "<0.1 %"
-    return f"{per_cent:.1f} %" if per_cent < 9.95 else f"{per_cent:.0f} %"
+        return f"<{written(0.1, '')} %"
+    return f"{written(per_cent, '.1f' if per_cent < 9.95 else '.0f')} %"
 
 
 def format_seconds(seconds: float) -> str:
@@ -141,15 +144,17 @@ def format_seconds(seconds: float) -> str:
 def parse_bytes(text: str, default_unit: str = "b") -> int:
     """Bytes from "24 GB", "24GiB", "512 MiB"; a bare number is in ``default_unit``.
 
-    A bare K, M, G or T is a power of ten. Raises ValueError with a sentence.
+    Written as Python writes numbers, whatever the reader's language: what is typed into the window
+    passes `core.language.plain` first. A bare K, M, G or T is a power of ten. Raises ValueError
+    with a sentence.
     """
     match = _QUANTITY.fullmatch(text.strip().lower())
     unit = match.group(2) or default_unit.lower() if match else ""
     if match is None or unit not in _FACTORS:
-        raise ValueError(f"{text[:40]!r} is no size; write it like 24 GB or 24 GiB")
+        raise ValueError(tr("{text!r} is no size; write it like 24 GB or 24 GiB", text=text[:40]))
     count = float(match.group(1).replace(",", "")) * _FACTORS[unit]
     if count > LARGEST:
-        raise ValueError(f"{text[:40]!r} is more than any computer has")
+        raise ValueError(tr("{text!r} is more than any computer has", text=text[:40]))
     return round(count)
 
 
@@ -161,10 +166,11 @@ def parse_bandwidth(text: str) -> float:
     try:
         return float(parse_bytes(text.strip().removesuffix("/s"), "GB"))
     except ValueError:
-        raise ValueError(f"{text[:40]!r} is no bandwidth; write it like 936 GB/s") from None
+        problem = tr("{text!r} is no bandwidth; write it like 936 GB/s", text=text[:40])
+        raise ValueError(problem) from None
 
 
 def _three_digits(value: float) -> str:
     if value >= 99.95:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}"
+        return written(value, ",.0f")
+    return written(value, ".1f" if value >= 9.995 else ".2f")

@@ -1,0 +1,155 @@
+"""The reader's language: every sentence and every number that somebody reads passes here.
+
+The program speaks English unless `speak` was called, which the window does before anything is
+built; the command line never does. A sentence is one whole text with names in braces, so that a
+translator can turn it round, and its facts are formatted after it was translated:
+
+    tr("{size} of {room} are free", size=format_bytes(size), room=format_bytes(room))
+    tr("{share:.1f} % of the weights", share=share)
+    trn("one tensor", "{count:,} tensors", count)
+
+A text that is made when a module is loaded is only marked (`mark`) and translated where it is
+shown, ``tr(WORDS[key])``. A number which stands in no sentence is formatted by `written`. Whatever
+a program reads back (JSON, commands, keys, names in a file) never passes here.
+
+Catalogues are GNU gettext's: ``resources/translations/<code>.po``, compiled beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from gettext import GNUTranslations, NullTranslations
+from importlib.resources import files
+
+SOURCE = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class NumberStyle:
+    """How a number is written: what stands before the tenths, what between the thousands, and from
+    how many digits before the point thousands are set apart."""
+
+    decimal: str = "."
+    group: str = ","
+    least: int = 4
+
+
+# As the Unicode CLDR has them for English, Spanish and French, by the example the user chooses.
+STYLES = {
+    "12,345.6": NumberStyle(),
+    "12.345,6": NumberStyle(",", ".", 5),
+    "12\N{NARROW NO-BREAK SPACE}345,6": NumberStyle(",", "\N{NARROW NO-BREAK SPACE}", 4),
+}
+NAMES = {SOURCE: "English", "es": "Español"}
+_STYLE_OF = {SOURCE: "12,345.6", "es": "12.345,6"}
+
+_PLAIN = NumberStyle()
+_catalogue: NullTranslations = NullTranslations()
+_style = _PLAIN
+
+
+def speak(code: str = SOURCE, numbers: str = "") -> None:
+    """From now on texts are in the language ``code``, a key of `NAMES`, and numbers as ``numbers``,
+    a key of `STYLES`; "" writes them as the language does. Anything else means English."""
+    use(_catalogue_of(code), STYLES.get(numbers, STYLES[_STYLE_OF.get(code, "12,345.6")]))
+
+
+def use(catalogue: NullTranslations, style: NumberStyle = _PLAIN) -> None:
+    """From now on texts are translated by this catalogue, and numbers written in this style."""
+    global _catalogue, _style
+    _catalogue, _style = catalogue, style
+
+
+def style() -> NumberStyle:
+    """How numbers are written now."""
+    return _style
+
+
+def mark(text: str) -> str:
+    """The text as it is: it will be translated where it is shown."""
+    return text
+
+
+def tr(text: str, /, **facts: object) -> str:
+    """The text in the reader's language, with the facts in its braces."""
+    return _filled(_catalogue.gettext(text) if text else "", facts)
+
+
+def trc(context: str, text: str, /, **facts: object) -> str:
+    """Like `tr`, for a word that means different things in different places."""
+    return _filled(_catalogue.pgettext(context, text), facts)
+
+
+def trn(one: str, many: str, count: int, /, **facts: object) -> str:
+    """One of two texts by a count, which both know as ``{count}``."""
+    return _filled(_catalogue.ngettext(one, many, count), {"count": count, **facts})
+
+
+def written(value: float, spec: str = ",") -> str:
+    """A number by a format of Python's, in the reader's way of writing: "12,345" or "12.345"."""
+    return format(_spoken(value), spec)
+
+
+def plain(typed: str) -> str:
+    """What a reader typed with numbers of the own way of writing, with Python's instead.
+
+    "24,5 GB" becomes "24.5 GB" where a comma stands before the tenths. What is no number in that
+    way of writing stays as it is.
+    """
+    if _style == _PLAIN:
+        return typed
+    return _number_pattern(_style).sub(
+        lambda m: m[0].replace(_style.group, "").replace(_style.decimal, "."), typed
+    )
+
+
+class _Int(int):
+    def __format__(self, spec: str) -> str:
+        return _spelled(super().__format__(spec))
+
+
+class _Float(float):
+    def __format__(self, spec: str) -> str:
+        return _spelled(super().__format__(spec))
+
+
+def _filled(text: str, facts: dict[str, object]) -> str:
+    if not facts:
+        return text
+    if _style == _PLAIN:
+        return text.format(**facts)
+    return text.format(**{name: _spoken(fact) for name, fact in facts.items()})
+
+
+def _spoken(fact: object) -> object:
+    match fact:
+        case bool():
+            return fact
+        case int():
+            return _Int(fact)
+        case float():
+            return _Float(fact)
+    return fact
+
+
+def _spelled(text: str) -> str:
+    whole, point, rest = text.partition(".")
+    apart = _style.group if sum(map(str.isdigit, whole)) >= _style.least else ""
+    return whole.replace(",", apart) + (_style.decimal if point else "") + rest
+
+
+@cache
+def _number_pattern(style: NumberStyle) -> re.Pattern[str]:
+    group, decimal = re.escape(style.group), re.escape(style.decimal)
+    whole = rf"(?:[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)"
+    return re.compile(rf"(?<![0-9.,]){whole}(?:{decimal}[0-9]*)?(?![0-9.,])")
+
+
+@cache
+def _catalogue_of(code: str) -> NullTranslations:
+    if code == SOURCE or code not in NAMES:
+        return NullTranslations()
+    with (files("resources") / "translations" / f"{code}.mo").open("rb") as file:
+        return GNUTranslations(file)
