@@ -77,6 +77,9 @@ N = TypeVar("N", int, float)
 class Number(Generic[N]):
     """A figure which knows how it was come by.
 
+    Its words are English, marked for translation (`core.language.mark`), and translated where they
+    are shown.
+
     ``value`` is None where it is not known; ``note`` then says why. ``formula`` is written in
     the names of ``inputs`` ("bandwidth / bytes per token").
     """
@@ -101,7 +104,7 @@ def format_value(
     if value is None:
         return tr("unknown")
     if isinstance(value, str):
-        return value
+        return tr(value)
     match unit:
         case Unit.BYTES:
             return units.format_bytes(round(value), system)
@@ -138,10 +141,10 @@ def explain(number: Number[int] | Number[float], system: UnitSystem = UnitSystem
     if number.value is not None and number.unit in (Unit.BYTES, Unit.BYTES_PER_TOKEN):
         lines[0] += f" ({units.format_exact_bytes(round(number.value))})"
     if number.formula:
-        lines.append(f"= {number.formula}")
-    lines += [f"{i.name}: {format_value(i.value, i.unit, system)}" for i in number.inputs]
+        lines.append(f"= {tr(number.formula)}")
+    lines += [f"{tr(i.name)}: {format_value(i.value, i.unit, system)}" for i in number.inputs]
     date = f", {number.source.date}" if number.source.date else ""
-    lines.append(f"{tr(RANK_WORDS[number.source.rank])}: {number.source.origin}{date}")
+    lines.append(f"{tr(RANK_WORDS[number.source.rank])}: {tr(number.source.origin)}{date}")
     if number.note:
-        lines.append(number.note)
+        lines.append(tr(number.note))
     return "\n".join(lines)
