@@ -18,6 +18,7 @@ Catalogues are GNU gettext's: ``resources/translations/<code>.po``, compiled bes
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
@@ -48,18 +49,25 @@ _STYLE_OF = {SOURCE: "12,345.6", "es": "12.345,6"}
 _PLAIN = NumberStyle()
 _catalogue: NullTranslations = NullTranslations()
 _style = _PLAIN
+_code = SOURCE
 
 
 def speak(code: str = SOURCE, numbers: str = "") -> None:
     """From now on texts are in the language ``code``, a key of `NAMES`, and numbers as ``numbers``,
     a key of `STYLES`; "" writes them as the language does. Anything else means English."""
-    use(_catalogue_of(code), STYLES.get(numbers, STYLES[_STYLE_OF.get(code, "12,345.6")]))
+    style = STYLES.get(numbers, STYLES[_STYLE_OF.get(code, "12,345.6")])
+    use(_catalogue_of(code), style, code if code in NAMES else SOURCE)
 
 
-def use(catalogue: NullTranslations, style: NumberStyle = _PLAIN) -> None:
+def use(catalogue: NullTranslations, style: NumberStyle = _PLAIN, language: str = SOURCE) -> None:
     """From now on texts are translated by this catalogue, and numbers written in this style."""
-    global _catalogue, _style
-    _catalogue, _style = catalogue, style
+    global _catalogue, _style, _code
+    _catalogue, _style, _code = catalogue, style, language
+
+
+def code() -> str:
+    """The language that is spoken now, a key of `NAMES`: for what a file of its own says in it."""
+    return _code
 
 
 def style() -> NumberStyle:
@@ -85,6 +93,13 @@ def trc(context: str, text: str, /, **facts: object) -> str:
 def trn(one: str, many: str, count: int, /, **facts: object) -> str:
     """One of two texts by a count, which both know as ``{count}``."""
     return _filled(_catalogue.ngettext(one, many, count), {"count": count, **facts})
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words in one line: "a", "a and b", "a, b and c"."""
+    if len(words) < 2:
+        return "".join(words)
+    return tr("{words} and {last}", words=", ".join(words[:-1]), last=words[-1])
 
 
 def written(value: float, spec: str = ",") -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QLocale
 
 from core import language
-from core.language import NAMES, STYLES, mark, plain, speak, tr, trc, trn, written
+from core.language import NAMES, STYLES, listed, mark, plain, speak, tr, trc, trn, written
 from core.units import format_bytes, format_exact_bytes, format_share, parse_bytes
 
 COMMA, POINT = "12,345.6", "12.345,6"
@@ -49,6 +49,21 @@ def test_a_text_is_english_and_its_facts_are_formatted_unless_somebody_spoke() -
     assert trn("one tensor", "{count:,} tensors", 2000) == "2,000 tensors"
     assert trc("a verb", "measure") == "measure"
     assert tr("") == ""
+
+
+def test_words_in_a_line_are_joined_as_the_language_does() -> None:
+    assert listed([]) == ""
+    assert listed(["f16"]) == "f16"
+    assert listed(["f16", "q8_0"]) == "f16 and q8_0"
+    assert listed(["f16", "q8_0", "q4_0"]) == "f16, q8_0 and q4_0"
+
+
+def test_the_language_that_is_spoken_tells_its_code() -> None:
+    assert language.code() == "en"
+    speak("es")
+    assert language.code() == "es"
+    speak("no such language")
+    assert language.code() == "en"
 
 
 def test_a_translation_may_turn_a_sentence_round() -> None:
