@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
 
+from core.language import mark
 from core.provenance import Rank, Source
 
 
@@ -115,7 +116,7 @@ class Preset:
     basis: tuple[tuple[str, Source], ...]
 
 
-_ASSUMED = Source(Rank.ASSUMED, "an ordinary case; nobody measured it")
+_ASSUMED = Source(Rank.ASSUMED, mark("an ordinary case; nobody measured it"))
 
 
 def _reported(who: str, date: str) -> Source:
@@ -123,8 +124,8 @@ def _reported(who: str, date: str) -> Source:
 
 
 CHAT = Preset(
-    "Chat",
-    "Questions and answers, with a title or tags asked for after each.",
+    mark("Chat"),
+    mark("Questions and answers, with a title or tags asked for after each."),
     SessionChoice(
         system_tokens=500,
         turns=20,
@@ -134,14 +135,14 @@ CHAT = Preset(
         pause=60.0,
     ),
     (
-        ("a side request of 1,000 tokens", _reported("ollama/ollama#18264", "2026-09")),
-        ("keep-alive of 5 minutes", _reported("Ollama's default", "2026-09")),
-        ("everything else", _ASSUMED),
+        (mark("a side request of 1,000 tokens"), _reported("ollama/ollama#18264", "2026-09")),
+        (mark("keep-alive of 5 minutes"), _reported(mark("Ollama's default"), "2026-09")),
+        (mark("everything else"), _ASSUMED),
     ),
 )
 AGENT = Preset(
-    "Coding agent",
-    "A long system prompt with tools; files and results of tools come in at every turn.",
+    mark("Coding agent"),
+    mark("A long system prompt with tools; files and results of tools come in at every turn."),
     SessionChoice(
         system_tokens=20_000,
         turns=20,
@@ -153,16 +154,16 @@ AGENT = Preset(
     ),
     (
         (
-            "a prompt of 100,000 to 146,000 tokens after some 30 turns",
+            mark("a prompt of 100,000 to 146,000 tokens after some 30 turns"),
             _reported("earendil-works/pi#2013 and anomalyco/opencode#23595", "2026-09"),
         ),
-        ("keep-alive of 5 minutes", _reported("Ollama's default", "2026-09")),
-        ("20,000 tokens of tools, 3,000 a turn, and everything else", _ASSUMED),
+        (mark("keep-alive of 5 minutes"), _reported(mark("Ollama's default"), "2026-09")),
+        (mark("20,000 tokens of tools, 3,000 a turn, and everything else"), _ASSUMED),
     ),
 )
 RETRIEVAL = Preset(
-    "Retrieval",
-    "Other documents are put before the question each time.",
+    mark("Retrieval"),
+    mark("Other documents are put before the question each time."),
     SessionChoice(
         system_tokens=500,
         turns=10,
@@ -173,9 +174,9 @@ RETRIEVAL = Preset(
         compact_above=0.8,
     ),
     (
-        ("a prompt of 8,942 tokens", _reported("ralphgrewe/TradingAgents#169", "2026-09")),
-        ("keep-alive of 5 minutes", _reported("Ollama's default", "2026-09")),
-        ("everything else", _ASSUMED),
+        (mark("a prompt of 8,942 tokens"), _reported("ralphgrewe/TradingAgents#169", "2026-09")),
+        (mark("keep-alive of 5 minutes"), _reported(mark("Ollama's default"), "2026-09")),
+        (mark("everything else"), _ASSUMED),
     ),
 )
 PRESETS = (CHAT, AGENT, RETRIEVAL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from core.language import mark
 from core.plan.plan import Plan, Span
 from core.plan.session.choice import SessionChoice
 from core.plan.session.values import NO_TIME, Seconds
@@ -12,8 +13,8 @@ from core.plan.speed import decode_seconds, load_times, prefill_seconds
 from core.provenance import Number, Rank, Source, Unit
 
 USUAL_DISK = 2e9  # bytes per second, where nobody knows the disk
-_USUAL = Source(Rank.ASSUMED, "an ordinary solid-state disk")
-_TYPED = Source(Rank.REPORTED, "a rate that was typed in")
+_USUAL = Source(Rank.ASSUMED, mark("an ordinary solid-state disk"))
+_TYPED = Source(Rank.REPORTED, mark("a rate that was typed in"))
 
 
 class Rates(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.language import mark
 from core.plan.session.choice import SessionChoice
 from core.plan.session.rates import Rates
 from core.plan.session.values import Seconds, Turn
@@ -14,10 +15,10 @@ _PIECES = 32  # of what is written: the time of a token changes slowly
 
 
 class SegmentKind(StrEnum):
-    LOAD = "load"
-    PREFILL = "read the prompt"
-    THINK = "think"
-    ANSWER = "answer"
+    LOAD = mark("load")
+    PREFILL = mark("read the prompt")
+    THINK = mark("think")
+    ANSWER = mark("answer")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from core.language import mark, tr
 from core.plan.choice import Engine
 from core.plan.engine_words import own_context
 from core.plan.engines import RULES
@@ -12,24 +13,24 @@ from core.plan.fits import largest_contexts
 from core.plan.growth import context_per_request
 from core.plan.plan import Plan, Span, Verdict
 from core.plan.session.choice import SessionChoice
+from core.plan.session.problems import problems_of
 from core.plan.session.rates import PlanRates, Rates
 from core.plan.session.recall import session_bytes
 from core.plan.session.simulate import Course, Room, simulate
 from core.plan.session.values import Seconds, Session, TimeLimit, added
-from core.plan.session.words import problems_of
 from core.provenance import Input, Number, Rank, Source, Unit
 
 # Seconds after which common clients give up by default: proxies, HTTP libraries, coding tools.
 COMMON_LIMITS = (30.0, 60.0, 90.0, 300.0, 600.0)
 
-_EXPECTED = Source(Rank.ESTIMATED, "what the plan expects of this machine")
-_BEST = Source(Rank.ESTIMATED, "the plan's ceiling, which no program exceeds")
-_TYPED = Source(Rank.REPORTED, "rates that were typed in")
-_RULE = Source(Rank.DERIVED, "cache rule of llama.cpp b11434")
-_UNKNOWN = "How fast this machine reads a prompt is not known; type a rate that was measured."
-_AT_BEST = "At best: writing is taken at the ceiling, real programs are slower."
-_EMPTY = "No turn fits into the context."
-_ALONE = "The other sessions are taken to be idle meanwhile."
+_EXPECTED = Source(Rank.ESTIMATED, mark("what the plan expects of this machine"))
+_BEST = Source(Rank.ESTIMATED, mark("the plan's ceiling, which no program exceeds"))
+_TYPED = Source(Rank.REPORTED, mark("rates that were typed in"))
+_RULE = Source(Rank.DERIVED, mark("cache rule of llama.cpp b11434"))
+_UNKNOWN = mark("How fast this machine reads a prompt is not known; type a rate that was measured.")
+_AT_BEST = mark("At best: writing is taken at the ceiling, real programs are slower.")
+_EMPTY = mark("No turn fits into the context.")
+_ALONE = mark("The other sessions are taken to be idle meanwhile.")
 
 
 def plan_session(plan: Plan, choice: SessionChoice, rates: Rates | None = None) -> Session:
@@ -96,29 +97,34 @@ class _Sums:
             limit=limit,
             total=self._number(
                 (turn.busy for turn in turns),
-                "sum over the turns of loading, compacting, reading, writing and side requests, "
-                "and the pauses",
+                mark(
+                    "sum over the turns of loading, compacting, reading, writing and side "
+                    "requests, and the pauses"
+                ),
                 pauses,
             ),
             total_without_reuse=self._number(
                 (turn.busy_without_reuse for turn in turns),
-                "the same with every prompt read from its first token",
+                mark("the same with every prompt read from its first token"),
                 pauses,
             ),
-            reading=self._number((turn.reading for turn in turns), "sum over the turns"),
-            writing=self._number((turn.writing for turn in turns), "sum over the turns"),
+            reading=self._number((turn.reading for turn in turns), mark("sum over the turns")),
+            writing=self._number((turn.writing for turn in turns), mark("sum over the turns")),
             besides=self._number(
                 (added((turn.load, turn.compacting, turn.side)) for turn in turns),
-                "sum over the turns of loading, compacting and side requests",
+                mark("sum over the turns of loading, compacting and side requests"),
             ),
-            longest_wait=self._number([longest], "loading and reading, at the turn where it is"),
+            longest_wait=self._number(
+                [longest], mark("loading and reading, at the turn where it is")
+            ),
             longest_turn=number,
             allow=self._seconds(
-                longest_request, "loading + reading + writing of the slowest request, slow end"
+                longest_request,
+                mark("loading + reading + writing of the slowest request, slow end"),
             ),
             reasoning=self._number(
                 [turns[-1].thinking if turns else None],
-                "thinking tokens, at the depth of the last turn",
+                mark("thinking tokens, at the depth of the last turn"),
             ),
             entry=self._entry(),
             needed=self._needed(),
@@ -132,13 +138,13 @@ class _Sums:
         fill = max((turn.fill for turn in self._turns), default=0)
         facts = self._plan.model.cache
         if not facts.known:
-            return Number(None, Unit.BYTES, _RULE, note="What this model keeps is not known.")
+            return Number(None, Unit.BYTES, _RULE, note=mark("What this model keeps is not known."))
         return Number(
             session_bytes(facts, self._plan.settings, fill),
             Unit.BYTES,
             _RULE,
-            "rows of every layer and the states, for the longest conversation",
-            (Input("tokens", fill, Unit.TOKENS),),
+            mark("rows of every layer and the states, for the longest conversation"),
+            (Input(mark("tokens"), fill, Unit.TOKENS),),
         )
 
     def _needed(self) -> Number[int]:
@@ -152,9 +158,9 @@ class _Sums:
         return Number(
             one * shares,
             Unit.TOKENS,
-            Source(Rank.DERIVED, "the tokens of the session"),
-            "(system prompt + all turns, without any summary) x sessions that share it",
-            (Input("one session", one, Unit.TOKENS), Input("sharing", shares)),
+            Source(Rank.DERIVED, mark("the tokens of the session")),
+            mark("(system prompt + all turns, without any summary) x sessions that share it"),
+            (Input(mark("one session"), one, Unit.TOKENS), Input(mark("sharing"), shares)),
         )
 
     def _limits(self) -> tuple[TimeLimit, ...]:
@@ -179,8 +185,8 @@ class _Sums:
         inputs: tuple[Input, ...] = ()
         if span.low < span.high:
             inputs = (
-                Input("fast end", span.low + more, Unit.SECONDS),
-                Input("slow end", span.high + more, Unit.SECONDS),
+                Input(mark("fast end"), span.low + more, Unit.SECONDS),
+                Input(mark("slow end"), span.high + more, Unit.SECONDS),
             )
         return self._seconds(span.mid + more, formula, inputs)
 
@@ -189,13 +195,13 @@ class _Sums:
     ) -> Number[float]:
         notes = []
         if not self._turns:
-            notes.append(_EMPTY)
+            notes.append(tr(_EMPTY))
         elif value is None:
-            notes.append(_UNKNOWN)
+            notes.append(tr(_UNKNOWN))
         elif self._rates.at_best:
-            notes.append(_AT_BEST)
+            notes.append(tr(_AT_BEST))
         if self._choice.sessions > 1:
-            notes.append(_ALONE)
+            notes.append(tr(_ALONE))
         return Number(value, Unit.SECONDS, self._source, formula, inputs, " ".join(notes))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from core.language import mark
 from core.plan.plan import Span
 from core.plan.session.choice import SessionChoice
 from core.problems import Problem
@@ -30,27 +31,27 @@ def added(spans: Iterable[Seconds]) -> Seconds:
 class Reading(StrEnum):
     """Why a turn reads what it reads."""
 
-    FIRST = "nothing was read before"
-    TAIL = "only what is new"
-    CHANGED = "the text before the tail has changed"
-    NO_CHECKPOINT = "the model cannot go back and no checkpoint lies before the change"
-    CHECKPOINT = "from the last checkpoint before the change"
-    EVICTED = "another request took the place of this conversation"
-    RELOADED = "the model had been unloaded"
-    TRUNCATED = "the engine cut the beginning off"
-    COMPACTED = "the history was replaced by a summary"
+    FIRST = mark("nothing was read before")
+    TAIL = mark("only what is new")
+    CHANGED = mark("the text before the tail has changed")
+    NO_CHECKPOINT = mark("the model cannot go back and no checkpoint lies before the change")
+    CHECKPOINT = mark("from the last checkpoint before the change")
+    EVICTED = mark("another request took the place of this conversation")
+    RELOADED = mark("the model had been unloaded")
+    TRUNCATED = mark("the engine cut the beginning off")
+    COMPACTED = mark("the history was replaced by a summary")
 
 
 class Event(StrEnum):
     """What happens at a turn, for marks in a picture."""
 
-    COMPACTION = "compaction"
-    FULL = "answer cut"
-    TRUNCATION = "prompt cut"
-    SPILL = "memory spills"
-    RAM = "RAM runs out"
-    RELOAD = "model reloads"
-    EVICTION = "conversation evicted"
+    COMPACTION = mark("compaction")
+    FULL = mark("answer cut")
+    TRUNCATION = mark("prompt cut")
+    SPILL = mark("memory spills")
+    RAM = mark("RAM runs out")
+    RELOAD = mark("model reloads")
+    EVICTION = mark("conversation evicted")
 
 
 @dataclass(frozen=True, slots=True)

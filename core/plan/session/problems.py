@@ -1,0 +1,429 @@
+"""What goes wrong in a session, in sentences, and what to do about it."""
+
+from __future__ import annotations
+
+from core.language import listed, mark, tr, trn
+from core.model.model import CacheFacts
+from core.plan.choice import Engine
+from core.plan.engines import RULES
+from core.plan.plan import Plan
+from core.plan.session.choice import Change
+from core.plan.session.simulate import IDLE_UNLOAD, pool_exhausted_by
+from core.plan.session.values import Event, Reading, Seconds, Session, Turn
+from core.plan.session.words import bound, duration
+from core.problems import Problem, Severity
+from core.units import format_bytes, format_tokens
+
+_MORE_CONTEXT = mark("Reserve a larger context, or let the history be compacted before.")
+_MIB = 2**20
+_CACHE_STEP = 1024  # MiB: limits of a prompt cache are given in whole GiB
+
+
+def problems_of(plan: Plan, session: Session) -> tuple[Problem, ...]:
+    """Everything about a session that is worth a word, what ends it first."""
+    found = [
+        _full(plan, session),
+        _pool(plan, session),
+        _endpoint(plan, session),
+        _truncation(plan, session),
+        _spill(session),
+        _ram(plan, session),
+        _eviction(plan, session),
+        _reload(plan, session),
+        _changed(session),
+        _rollback(plan.model.cache, plan, session),
+        _compaction(session),
+        _limits(session),
+        _reasoning(session),
+    ]
+    return tuple(problem for problem in found if problem is not None)
+
+
+def _full(plan: Plan, session: Session) -> Problem | None:
+    turn = session.full_turn
+    if turn is None:
+        return None
+    limit = format_tokens(session.limit)
+    if session.turns and session.turns[-1].number == turn:
+        message = tr(
+            "The context of {limit} tokens is full at turn {turn}; the answer is cut off there.",
+            limit=limit,
+            turn=turn,
+        )
+    else:
+        message = tr(
+            "The context of {limit} tokens is full at turn {turn}; {engine} refuses that request.",
+            limit=limit,
+            turn=turn,
+            engine=RULES[Engine(plan.settings.engine)].name,
+        )
+    return Problem("session-full", message, Severity.WARNING, tr(_MORE_CONTEXT))
+
+
+def _pool(plan: Plan, session: Session) -> Problem | None:
+    turn = session.pool_turn
+    if turn is None:
+        return None
+    choice, pool = session.choice, plan.settings.context
+    history = choice.system_tokens + (turn - 1) * (choice.new_tokens + choice.kept_tokens)
+    fill = history + choice.new_tokens + choice.written_tokens
+    last = pool_exhausted_by(pool, [fill] * choice.sessions)
+    needed = format_tokens(choice.sessions * fill)
+    have = format_tokens(pool)
+    if last:
+        message = tr(
+            "At turn {turn}, {sessions} sessions need {needed} tokens of one shared pool of {have};"
+            " session {last} has {left} left: every request stops.",
+            turn=turn,
+            sessions=choice.sessions,
+            needed=needed,
+            have=have,
+            last=last[0] + 1,
+            left=format_tokens(last[1]),
+        )
+    else:
+        message = tr(
+            "At turn {turn}, {sessions} sessions need {needed} tokens of one shared pool of {have}:"
+            " every request stops.",
+            turn=turn,
+            sessions=choice.sessions,
+            needed=needed,
+            have=have,
+        )
+    more = choice.sessions * fill - pool
+    per_token = plan.memory.cache_per_token.value
+    if per_token:
+        advice = tr(
+            "Reserve {needed} tokens, which takes {size} more, or give each slot its own part with "
+            "-np {sessions}.",
+            needed=needed,
+            size=format_bytes(more * per_token),
+            sessions=choice.sessions,
+        )
+    else:
+        advice = tr(
+            "Reserve {needed} tokens, or give each slot its own part with -np {sessions}.",
+            needed=needed,
+            sessions=choice.sessions,
+        )
+    return Problem("session-pool", message, Severity.WARNING, advice)
+
+
+def _endpoint(plan: Plan, session: Session) -> Problem | None:
+    if session.limit >= session.context:
+        return None
+    return Problem(
+        "v1-context",
+        tr(
+            "Ollama's /v1 endpoint ignores num_ctx: a request gets {limit} tokens there, not "
+            "{context}.",
+            limit=format_tokens(session.limit),
+            context=format_tokens(session.context),
+        ),
+        Severity.WARNING,
+        tr(
+            "Set OLLAMA_CONTEXT_LENGTH, write PARAMETER num_ctx into a Modelfile, or ask /api/chat."
+        ),
+    )
+
+
+def _truncation(plan: Plan, session: Session) -> Problem | None:
+    turn = session.first(Event.TRUNCATION)
+    if turn is None:
+        return None
+    choice = session.choice
+    sent = choice.system_tokens + turn * choice.new_tokens + (turn - 1) * choice.kept_tokens
+    limit = format_tokens(session.limit)
+    if choice.compact_above is None:
+        message = tr(
+            "At turn {turn} Ollama cuts the prompt without a word: of {sent} tokens {limit} are "
+            "read. The model forgets the system prompt and its tools, and the whole prompt is read "
+            "again at every turn.",
+            turn=turn,
+            sent=format_tokens(sent),
+            limit=limit,
+        )
+    else:
+        message = tr(
+            "At turn {turn} Ollama cuts the prompt without a word: only {limit} tokens are read. "
+            "The model forgets the system prompt and its tools, and the whole prompt is read again "
+            "at every turn.",
+            turn=turn,
+            limit=limit,
+        )
+    return Problem("session-truncated", message, Severity.WARNING, tr(_MORE_CONTEXT))
+
+
+def _spill(session: Session) -> Problem | None:
+    turn = session.first(Event.SPILL)
+    if turn is None:
+        return None
+    when = tr("From turn {turn} on the conversation is longer than the memory holds.", turn=turn)
+    if turn == 1:
+        when = tr("The memory does not hold this plan, whatever the conversation.")
+    then = tr(
+        "Linux does not load it at all; Windows moves memory about without a word, and writing "
+        "slows down."
+    )
+    advice = tr("Choose a context that fits, or smaller cache types.")
+    return Problem("session-spill", f"{when} {then}", Severity.WARNING, advice)
+
+
+def _ram(plan: Plan, session: Session) -> Problem | None:
+    turn = session.first(Event.RAM)
+    if turn is None:
+        return None
+    option = RULES[Engine(plan.settings.engine)].prompt_cache_option
+    return Problem(
+        "session-ram",
+        tr(
+            "From turn {turn} on, kept prompts and checkpoints take more RAM than is free.",
+            turn=turn,
+        ),
+        Severity.WARNING,
+        tr("Limit them with {option} or --ctx-checkpoints.", option=option)
+        if option
+        else tr("Limit them with --ctx-checkpoints."),
+    )
+
+
+def _eviction(plan: Plan, session: Session) -> Problem | None:
+    turns = [turn for turn in session.turns if turn.why is Reading.EVICTED]
+    if not turns:
+        return None
+    choice, rules = session.choice, RULES[Engine(plan.settings.engine)]
+    last = turns[-1]
+    entry = session.entry.value or 0
+    kept = rules.prompt_cache if choice.prompt_cache is None else choice.prompt_cache
+    room = tr("nothing is saved")
+    if kept:
+        room = tr(
+            "saved it takes {entry}, and {kept} are allowed for that",
+            entry=format_bytes(entry),
+            kept=format_bytes(kept),
+        )
+    wanted = choice.sessions + (choice.side_requests > 0)
+    displaced = max(1, wanted - plan.settings.slots)
+    mib = -(-displaced * entry // (_CACHE_STEP * _MIB)) * _CACHE_STEP
+    if choice.side_requests:
+        message = tr(
+            "A side request takes the conversation's place between turns ({room}): at turn {turn} "
+            "{again}.",
+            room=room,
+            turn=last.number,
+            again=_again(last),
+        )
+    else:
+        message = tr(
+            "Another session takes the conversation's place between turns ({room}): at turn {turn} "
+            "{again}.",
+            room=room,
+            turn=last.number,
+            again=_again(last),
+        )
+    if rules.prompt_cache_option and mib:
+        advice = tr(
+            "Serve {count} requests at the same time, or raise {option} to {mib} MiB.",
+            count=wanted,
+            option=rules.prompt_cache_option,
+            mib=mib,
+        )
+    else:
+        advice = tr("Serve {count} requests at the same time.", count=wanted)
+    return Problem("session-evicted", message, Severity.WARNING, advice)
+
+
+def _reload(plan: Plan, session: Session) -> Problem | None:
+    turns = [turn for turn in session.turns if Event.RELOAD in turn.events]
+    if not turns:
+        return None
+    choice, last = session.choice, turns[-1]
+    cost = tr("it loads again")
+    if last.load:
+        cost = tr("loading takes {time} each time", time=duration(last.load.mid))
+    again = tr("the whole prompt is read again")
+    if last.reading is not None:
+        again = tr("the whole prompt is read again in {time}", time=duration(last.reading.mid))
+    if choice.context_varies:
+        return Problem(
+            "session-reload",
+            tr(
+                "num_ctx changes from request to request: Ollama loads the model anew every time; "
+                "{cost}, and {again}.",
+                cost=cost,
+                again=again,
+            ),
+            Severity.WARNING,
+            tr("Send the same num_ctx with every request, for embeddings too."),
+        )
+    idle = choice.keep_alive
+    if idle is None:
+        idle = IDLE_UNLOAD[Engine(plan.settings.engine)]
+    return Problem(
+        "session-reload",
+        tr(
+            "A pause of {pause} is longer than the {idle} after which an idle model is unloaded: "
+            "{cost}, and {again}.",
+            pause=duration(choice.pause),
+            idle=duration(idle),
+            cost=cost,
+            again=again,
+        ),
+        Severity.WARNING,
+        tr("Keep the model loaded for longer (keep_alive)."),
+    )
+
+
+def _changed(session: Session) -> Problem | None:
+    turns = [turn for turn in session.turns if turn.why is Reading.CHANGED]
+    if not turns or session.choice.change is Change.TAIL:
+        return None
+    last = turns[-1]
+    return Problem(
+        "session-changed",
+        tr(
+            "Something changes before the new part of every request: at turn {turn} {again}.",
+            turn=last.number,
+            again=_again(last),
+        ),
+        Severity.WARNING,
+        tr("Move clocks, counters and notes from the start of the prompt to its end."),
+    )
+
+
+def _rollback(facts: CacheFacts, plan: Plan, session: Session) -> Problem | None:
+    """The badge of models that cannot go back in a prompt, whatever happens in this session."""
+    windows = any(group.window is not None for group in facts.groups)
+    if not facts.states and (not windows or plan.settings.swa_full):
+        return None
+    kind = tr("a recurrent state") if facts.states else tr("sliding windows")
+    missed = [t for t in session.turns if t.why in (Reading.NO_CHECKPOINT, Reading.CHECKPOINT)]
+    last = missed[-1] if missed else session.turns[-1] if session.turns else None
+    if last is None:
+        return None
+    if missed:
+        start = tr("the start")
+        if last.reused:
+            start = tr("the checkpoint at {tokens}", tokens=format_tokens(last.reused))
+        message = tr(
+            "This model keeps {kind} and cannot go back in a prompt: at turn {turn} it reads again "
+            "from {start}, {tokens}.",
+            kind=kind,
+            turn=last.number,
+            start=start,
+            tokens=_tokens(last.read, last.reading),
+        )
+    else:
+        message = _might_read_again(kind, last)
+    advice = tr(
+        "Keep what was sent unchanged; --ctx-checkpoints and --checkpoint-min-step set more."
+    )
+    return Problem(
+        "session-rollback", message, Severity.WARNING if missed else Severity.NOTE, advice
+    )
+
+
+def _might_read_again(kind: str, last: Turn) -> str:
+    tokens = format_tokens(last.prompt)
+    if last.rereading is None:
+        return tr(
+            "This model keeps {kind} and cannot go back in a prompt: where its start changes and "
+            "no checkpoint helps, the {tokens} tokens of turn {turn} are read again.",
+            kind=kind,
+            tokens=tokens,
+            turn=last.number,
+        )
+    return tr(
+        "This model keeps {kind} and cannot go back in a prompt: where its start changes and no "
+        "checkpoint helps, the {tokens} tokens of turn {turn} are read again in {time}.",
+        kind=kind,
+        tokens=tokens,
+        turn=last.number,
+        time=duration(last.rereading.mid),
+    )
+
+
+def _compaction(session: Session) -> Problem | None:
+    turns = [turn for turn in session.turns if Event.COMPACTION in turn.events]
+    if not turns:
+        return None
+    first = turns[0]
+    when = tr("turn {turn}", turn=first.number)
+    if first.compacting is not None:
+        when = tr("turn {turn} in {time}", turn=first.number, time=duration(first.compacting.mid))
+    often = len(turns) > len(session.turns) / 2
+    return Problem(
+        "session-compaction",
+        trn(
+            "The history is replaced by a summary once, first before {when}.",
+            "The history is replaced by a summary {count} times, first before {when}.",
+            len(turns),
+            when=when,
+        ),
+        Severity.WARNING if often else Severity.NOTE,
+        tr("Reserve a larger context.") if often else "",
+    )
+
+
+def _limits(session: Session) -> Problem | None:
+    allow = session.allow.value
+    hit = [limit for limit in session.limits if limit.whole_turn is not None]
+    if allow is None or not hit:
+        return None
+    turns = list(dict.fromkeys(limit.whole_turn for limit in hit))
+    words = "; ".join(
+        tr(
+            "{limits} at turn {turn}",
+            limits=listed([duration(one.seconds) for one in hit if one.whole_turn == turn]),
+            turn=turn,
+        )
+        for turn in turns
+    )
+    if any(turn.request and turn.request.high > turn.request.mid for turn in session.turns):
+        message = tr(
+            "Where it goes slowly, a client's time-out may end a request: {words}.", words=words
+        )
+    else:
+        message = tr("A client's time-out may end a request: {words}.", words=words)
+    silent = [limit for limit in hit if limit.silent_turn is not None]
+    if silent:
+        most = silent[-1]
+        wait = tr(
+            "Where only silence counts, {time} are not enough for turn {turn}.",
+            time=duration(most.seconds),
+            turn=most.silent_turn,
+        )
+        message = f"{message} {wait}"
+    advice = tr("Allow at least {time}.", time=duration(allow))
+    return Problem("session-time-out", message, Severity.WARNING, advice)
+
+
+def _reasoning(session: Session) -> Problem | None:
+    seconds, tokens = session.reasoning.value, session.choice.thinking_tokens
+    if not tokens or not seconds:
+        return None
+    return Problem(
+        "session-thinking",
+        tr(
+            "{tokens} tokens of thinking take {time} before the answer begins.",
+            tokens=format_tokens(tokens),
+            time=bound(seconds, session),
+        ),
+        Severity.NOTE,
+    )
+
+
+def _again(turn: Turn) -> str:
+    """ "8,942 tokens are read again in 43 s"."""
+    tokens = format_tokens(turn.read)
+    if turn.reading is None:
+        return tr("{tokens} tokens are read again", tokens=tokens)
+    time = duration(turn.reading.mid)
+    return tr("{tokens} tokens are read again in {time}", tokens=tokens, time=time)
+
+
+def _tokens(count: int, seconds: Seconds) -> str:
+    tokens = format_tokens(count)
+    if seconds is None:
+        return tr("{count} tokens", count=tokens)
+    return tr("{count} tokens in {time}", count=tokens, time=duration(seconds.mid))
