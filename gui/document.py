@@ -16,6 +16,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from core import plan as core_plan
+from core.language import listed, mark, tr
 from core.machine.machine import Backend, Device, DeviceKind, Machine, with_margin
 from core.model.model import Model
 from core.plan.choice import Choice
@@ -28,13 +29,13 @@ Resolve: TypeAlias = Callable[[Model, Machine, Choice], Plan]
 # Changes of one field that follow each other this closely are one step to undo (arrow keys held).
 MERGE_SECONDS = 1.0
 
-_SOURCE = Source(Rank.REPORTED, "this computer")
-_NOTE = "still looking at this computer"
+_SOURCE = Source(Rank.REPORTED, mark("this computer"))
+_NOTE = mark("still looking at this computer")
 
 # What stands in for this computer until it has been looked at: every figure is unknown.
 LOOKING = Machine(
     id="this",
-    name="This computer",
+    name=mark("This computer"),
     devices=(
         Device(
             name="RAM",
@@ -62,18 +63,30 @@ _MERGE_IDS = {
     name: number for number, name in enumerate([f.name for f in fields(Choice)] + ["machine"])
 }
 _WORDS = {
-    "cache_k": "K cache type",
-    "cache_v": "V cache type",
-    "requantize": "quantization",
-    "gpu_layers": "GPU layers",
-    "cpu_moe": "experts in RAM",
-    "swa_full": "full window cache",
-    "projector_on_gpu": "projector on the GPU",
-    "draft": "draft model",
-    "draft_head": "draft blocks",
-    "draft_gpu_layers": "GPU layers of the draft",
-    "draft_cache_k": "K cache type of the draft",
-    "draft_cache_v": "V cache type of the draft",
+    "context": mark("context"),
+    "depth": mark("depth"),
+    "cache_k": mark("K cache type"),
+    "cache_v": mark("V cache type"),
+    "flash_attention": mark("flash attention"),
+    "ubatch": mark("ubatch"),
+    "batch": mark("batch"),
+    "slots": mark("slots"),
+    "unified_cache": mark("unified cache"),
+    "swa_full": mark("full window cache"),
+    "engine": mark("engine"),
+    "requantize": mark("quantization"),
+    "gpu_layers": mark("GPU layers"),
+    "cpu_moe": mark("experts in RAM"),
+    "backend": mark("backend"),
+    "projector": mark("projector"),
+    "projector_on_gpu": mark("projector on the GPU"),
+    "draft": mark("draft model"),
+    "draft_head": mark("draft blocks"),
+    "draft_gpu_layers": mark("GPU layers of the draft"),
+    "draft_cache_k": mark("K cache type of the draft"),
+    "draft_cache_v": mark("V cache type of the draft"),
+    "drafted": mark("drafted"),
+    "machine": mark("machine"),
 }
 
 
@@ -273,10 +286,10 @@ class _Step(QUndoCommand):
         names: tuple[str, ...],
         merge: bool,
     ) -> None:
-        words = " and ".join(_WORDS.get(name, name.replace("_", " ")) for name in names)
+        words = listed([tr(_WORDS[name]) for name in names])
         if len(names) > _NAMED:
-            words = "several settings"
-        super().__init__(words or "reset")
+            words = tr("several settings")
+        super().__init__(words or tr("reset"))
         # The document owns the stack that owns this: a reference back would leave the whole ring to
         # the garbage collector, which takes it apart in an order that Qt does not survive.
         self._document: Document = proxy(document)

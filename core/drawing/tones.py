@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from core.language import mark
 from core.plan.plan import PartKind
 
 
@@ -79,13 +80,13 @@ GREY = Hue("#69727d", "#98a2ae")
 SLATE = Hue("#47566b", "#b5c3d6")
 
 PARTS: dict[PartKind, tuple[Hue, str]] = {
-    PartKind.OTHERS: (GREY, "system and others"),
-    PartKind.WEIGHTS: (BLUE, "weights"),
-    PartKind.CACHE: (ORANGE, "KV cache"),
-    PartKind.STATE: (TEAL, "recurrent state"),
-    PartKind.COMPUTE: (VIOLET, "compute buffers"),
-    PartKind.OUTPUT: (PINK, "output buffer"),
-    PartKind.PROJECTOR: (OLIVE, "projector"),
-    PartKind.DRAFT: (GREEN, "draft model"),
-    PartKind.OVERHEAD: (BROWN, "runtime overhead"),
+    PartKind.OTHERS: (GREY, mark("system and others")),
+    PartKind.WEIGHTS: (BLUE, mark("weights")),
+    PartKind.CACHE: (ORANGE, mark("KV cache")),
+    PartKind.STATE: (TEAL, mark("recurrent state")),
+    PartKind.COMPUTE: (VIOLET, mark("compute buffers")),
+    PartKind.OUTPUT: (PINK, mark("output buffer")),
+    PartKind.PROJECTOR: (OLIVE, mark("projector")),
+    PartKind.DRAFT: (GREEN, mark("draft model")),
+    PartKind.OVERHEAD: (BROWN, mark("runtime overhead")),
 }

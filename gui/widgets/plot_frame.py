@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from core.units import format_tokens
 from gui import theme
 from gui.theme import Colors
 from gui.widgets.pictures import Picture
@@ -77,7 +78,7 @@ class FramedPlot(QWidget, Spoken):
 
     def right_margin(self, metrics: QFontMetricsF) -> float:
         """Room for what stands to the right of the axes."""
-        return metrics.horizontalAdvance("262,144") / 2
+        return metrics.horizontalAdvance(format_tokens(262_144)) / 2
 
     def head_height(self, metrics: QFontMetricsF, width: float) -> float:
         """Room for what stands above the axes."""

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRect, QSize
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from core.language import tr
 from core.problems import Severity
 from gui import theme
 from gui.widgets.spoken import Role, Spoken
@@ -19,14 +20,14 @@ class SeverityIcon(QWidget, Spoken):
     def __init__(self, severity: Severity = Severity.NOTE, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._severity = severity
-        self.setAccessibleName(severity.value.capitalize())
+        self.setAccessibleName(_word(severity))
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Minimum)
 
     def set_severity(self, severity: Severity) -> None:
         """Show another one."""
         if severity is not self._severity:
             self._severity = severity
-            self.setAccessibleName(severity.value.capitalize())
+            self.setAccessibleName(_word(severity))
             self.update()
 
     def sizeHint(self) -> QSize:
@@ -41,3 +42,7 @@ class SeverityIcon(QWidget, Spoken):
         top = (min(self.height(), self.sizeHint().height()) - side) // 2
         mark = theme.colors().severity(self._severity)
         theme.draw_icon(QPainter(self), QRect(0, top, side, side), mark.icon, mark.color)
+
+
+def _word(severity: Severity) -> str:
+    return tr(theme.colors().severity(severity).word)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import tr
 from core.plan.plan import Verdict
 from gui import theme
 
@@ -57,7 +58,9 @@ class VerdictCells(QTableView):
         )
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         self.horizontalHeader().setMinimumSectionSize(
-            self.fontMetrics().horizontalAdvance("lacks 10.6 GiB") + 2 * _EDGE + 8
+            self.fontMetrics().horizontalAdvance(tr("lacks {size}", size="10.6 GiB"))
+            + 2 * _EDGE
+            + 8
         )
         self.verticalHeader().setDefaultSectionSize(2 * self.fontMetrics().height() + 8)
         self.clicked.connect(lambda index: self.taken.emit(index.row(), index.column()))

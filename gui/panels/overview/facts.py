@@ -8,15 +8,16 @@ from functools import lru_cache
 
 from core.gguf import excerpt
 from core.gguf.header import Kind
+from core.language import mark, tr, written
 from core.model.model import FormatShare, Model, Role, Weights
 from core.plan.plan import Plan
 from core.provenance import Input, Number, Rank, Source, Unit, format_value
 from core.units import UnitSystem
 
-_TABLE = Source(Rank.DERIVED, "tensor table of the file")
+_TABLE = Source(Rank.DERIVED, mark("tensor table of the file"))
 # Files that are loaded on top of a model.
 _COMPANIONS = (Kind.PROJECTOR, Kind.ADAPTER, Kind.CONTROL_VECTOR)
-_METADATA = Source(Rank.REPORTED, "metadata of the file")
+_METADATA = Source(Rank.REPORTED, mark("metadata of the file"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,56 +38,58 @@ def headline(model: Model, units: UnitSystem) -> list[Fact]:
     facts = []
     whole = size_of_whole_file(model)
     if whole is not None:
-        facts.append(Fact("Size of the whole file", whole))
-    name = "Size on disk" if model.file.local else "Would be downloaded"
+        facts.append(Fact(tr("Size of the whole file"), whole))
+    name = tr("Size on disk") if model.file.local else tr("Would be downloaded")
     facts.append(_bounded(Fact(name, size_on_disk(model)), model, units))
     if weights.parameters:
-        parameters = Fact("Parameters", parameter_count(weights))
+        parameters = Fact(tr("Parameters"), parameter_count(weights))
         facts.append(_bounded(parameters, model, units))
         active = active_parameter_count(model)
         if shape.experts or weights.active_parameters != weights.parameters:
             share = format_value(weights.active_parameters / weights.parameters, Unit.SHARE)
             text = f"{format_value(weights.active_parameters, Unit.PARAMETERS)}, {share}"
-            facts.append(_bounded(Fact("Used for each token", active, text), model, units))
-        facts.append(Fact("Bits per weight", bits_per_weight(weights)))
+            facts.append(_bounded(Fact(tr("Used for each token"), active, text), model, units))
+        facts.append(Fact(tr("Bits per weight"), bits_per_weight(weights)))
     if model.file.kind in _COMPANIONS:
         added = Number(
             weights.bytes,
             Unit.BYTES,
             _TABLE,
-            "sum of all tensors",
-            note="Its work buffers come on top.",
+            mark("sum of all tensors"),
+            note=mark("Its work buffers come on top."),
         )
         text = f"≥ {format_value(weights.bytes, Unit.BYTES, units)}"
-        facts.append(Fact("Adds to the model's memory", added, text))
+        facts.append(Fact(tr("Adds to the model's memory"), added, text))
     if shape.layers:
-        drafting = f"{shape.layers} + {shape.draft_layers} for drafting"
+        drafting = tr(
+            "{layers} + {draft} for drafting", layers=shape.layers, draft=shape.draft_layers
+        )
         number = _said(model, "block_count", shape.layers)
-        facts.append(Fact("Layers", number, drafting if shape.draft_layers else None))
+        facts.append(Fact(tr("Layers"), number, drafting if shape.draft_layers else None))
     for name, key, value, unit in (
-        ("Trained context", "context_length", shape.context_length, Unit.TOKENS),
-        ("Vocabulary", "vocab_size", shape.vocabulary, Unit.TOKENS),
-        ("Embedding length", "embedding_length", shape.embedding, Unit.COUNT),
+        (tr("Trained context"), "context_length", shape.context_length, Unit.TOKENS),
+        (tr("Vocabulary"), "vocab_size", shape.vocabulary, Unit.TOKENS),
+        (tr("Embedding length"), "embedding_length", shape.embedding, Unit.COUNT),
     ):
         if value is not None:
             facts.append(Fact(name, _said(model, key, value, unit)))
     if shape.experts:
-        text = f"{shape.experts_used} of {shape.experts}"
+        text = tr("{used} of {all}", used=shape.experts_used, all=shape.experts)
         facts.append(
             Fact(
-                "Experts for each token",
+                tr("Experts for each token"),
                 _said(
                     model,
                     "expert_used_count",
                     shape.experts_used,
-                    inputs=(Input("experts in a layer", shape.experts),),
+                    inputs=(Input(mark("experts in a layer"), shape.experts),),
                 ),
                 text,
             )
         )
     for name, key, heads in (
-        ("Attention heads", "attention.head_count", shape.heads),
-        ("KV heads", "attention.head_count_kv", shape.kv_heads),
+        (tr("Attention heads"), "attention.head_count", shape.heads),
+        (tr("KV heads"), "attention.head_count_kv", shape.kv_heads),
     ):
         if any(heads):
             facts.append(_per_layer(model, name, key, heads))
@@ -99,8 +102,8 @@ def size_on_disk(model: Model) -> Number[int]:
     return Number(
         model.file.file_bytes,
         Unit.BYTES,
-        Source(Rank.REPORTED, "file system" if model.file.local else "server"),
-        "sum of the files found" if len(headers) > 1 else "",
+        Source(Rank.REPORTED, mark("file system") if model.file.local else mark("server")),
+        mark("sum of the files found") if len(headers) > 1 else "",
         tuple(Input(h.path.name, h.file_bytes, Unit.BYTES) for h in headers[:12])
         if len(headers) > 1
         else (),
@@ -114,10 +117,10 @@ def bits_per_weight(weights: Weights) -> Number[float]:
         weights.bits_per_weight if weights.parameters else None,
         Unit.BITS_PER_WEIGHT,
         _TABLE,
-        "8 × bytes of all tensors / parameters",
+        mark("8 × bytes of all tensors / parameters"),
         (
-            Input("bytes of all tensors", weights.bytes, Unit.BYTES),
-            Input("parameters", weights.parameters),
+            Input(mark("bytes of all tensors"), weights.bytes, Unit.BYTES),
+            Input(mark("parameters"), weights.parameters),
         ),
     )
 
@@ -126,7 +129,8 @@ def weights_source(model: Model, weights: Weights) -> Source:
     """Who says what the tensors weigh: the file, or the recipe that is tried out."""
     if weights is model.weights:
         return _TABLE
-    return Source(Rank.DERIVED, f"llama-quantize's recipe {weights.label} on this tensor table")
+    origin = tr("llama-quantize's recipe {recipe} on this tensor table", recipe=weights.label)
+    return Source(Rank.DERIVED, origin)
 
 
 _MOST_FORMATS = 30  # real files have up to ten; a row costs widgets
@@ -150,7 +154,9 @@ def by_format(model: Model, weights: Weights) -> list[FormatRow]:
     rest = shares[_MOST_FORMATS - 1 :]
     if len(rest) > 1:
         sums = (sum(s.tensors for s in rest), sum(s.parameters for s in rest))
-        others = FormatShare(f"{len(rest):,} others", *sums, sum(s.bytes for s in rest))
+        others = FormatShare(
+            tr("{count:,} others", count=len(rest)), *sums, sum(s.bytes for s in rest)
+        )
         shares = [*shares[: _MOST_FORMATS - 1], others]
     return [_format_row(share, weights, source) for share in shares]
 
@@ -176,8 +182,8 @@ def by_role(model: Model, weights: Weights) -> list[RoleRow]:
                 count,
                 Unit.BYTES,
                 source,
-                "sum of the tensors of this role",
-                (Input("of all tensors", weights.bytes, Unit.BYTES),),
+                mark("sum of the tensors of this role"),
+                (Input(mark("of all tensors"), weights.bytes, Unit.BYTES),),
             ),
         )
         for role, count in sums
@@ -218,12 +224,12 @@ def cache_read(plan: Plan) -> Number[int] | None:
         None if total.value is None else total.value - weights,
         Unit.BYTES_PER_TOKEN,
         total.source,
-        "bytes per token - weights read per token",
+        mark("bytes per token - weights read per token"),
         (
-            Input("bytes per token", total.value, Unit.BYTES),
-            Input("weights read per token", weights, Unit.BYTES),
-            Input("depth", plan.settings.depth, Unit.TOKENS),
-            Input("K and V cache types", f"{plan.settings.cache_k}, {plan.settings.cache_v}"),
+            Input(mark("bytes per token"), total.value, Unit.BYTES),
+            Input(mark("weights read per token"), weights, Unit.BYTES),
+            Input(mark("depth"), plan.settings.depth, Unit.TOKENS),
+            Input(mark("K and V cache types"), f"{plan.settings.cache_k}, {plan.settings.cache_v}"),
         ),
         total.note,
     )
@@ -254,13 +260,13 @@ def size_of_whole_file(model: Model) -> Number[int] | None:
         start + end,
         Unit.BYTES,
         _TABLE,
-        "start of the data + end of the last tensor in it",
+        mark("start of the data + end of the last tensor in it"),
         (
-            Input("start of the data", start, Unit.BYTES),
-            Input("end of the last tensor", end, Unit.BYTES),
-            Input("on disk", file.file_bytes, Unit.BYTES),
+            Input(mark("start of the data"), start, Unit.BYTES),
+            Input(mark("end of the last tensor"), end, Unit.BYTES),
+            Input(mark("on disk"), file.file_bytes, Unit.BYTES),
         ),
-        "The data of the tensors is not all there.",
+        mark("The data of the tensors is not all there."),
     )
 
 
@@ -272,7 +278,7 @@ def _bounded(fact: Fact, model: Model, units: UnitSystem) -> Fact:
 
 
 def _missing_note(model: Model) -> str:
-    return "Lower bound: a part of the model was not found." if model.file.missing else ""
+    return mark("Lower bound: a part of the model was not found.") if model.file.missing else ""
 
 
 def parameter_count(weights: Weights) -> Number[int]:
@@ -280,10 +286,10 @@ def parameter_count(weights: Weights) -> Number[int]:
         weights.parameters,
         Unit.PARAMETERS,
         _TABLE,
-        "sum over tensors of the product of their dimensions",
+        mark("sum over tensors of the product of their dimensions"),
         (
-            Input("tensors", len(weights.tensor_types)),
-            Input("exactly", f"{weights.parameters:,}"),
+            Input(mark("tensors"), len(weights.tensor_types)),
+            Input(mark("exactly"), written(weights.parameters)),
         ),
     )
 
@@ -294,11 +300,11 @@ def active_parameter_count(model: Model) -> Number[int]:
         weights.active_parameters,
         Unit.PARAMETERS,
         _TABLE,
-        "parameters, but of the experts only those used and of a look-up only one row",
+        mark("parameters, but of the experts only those used and of a look-up only one row"),
         (
-            Input("experts used", shape.experts_used),
-            Input("experts", shape.experts),
-            Input("exactly", f"{weights.active_parameters:,}"),
+            Input(mark("experts used"), shape.experts_used),
+            Input(mark("experts"), shape.experts),
+            Input(mark("exactly"), written(weights.active_parameters)),
         ),
     )
 
@@ -315,7 +321,7 @@ def _said(
     whole = f"{model.architecture}.{key}"
     source = _METADATA
     if whole in model.file.header.metadata:
-        source = Source(_METADATA.rank, f"{_METADATA.origin}, {excerpt(whole)}")
+        source = Source(_METADATA.rank, f"{tr(_METADATA.origin)}, {excerpt(whole)}")
     return Number(value, unit, source, formula, inputs)
 
 
@@ -323,13 +329,13 @@ def _per_layer(model: Model, name: str, key: str, heads: tuple[int, ...]) -> Fac
     low, high = min(heads), max(heads)
     if low == high:
         return Fact(name, _said(model, key, high))
-    inputs = (Input("smallest", low), Input("sum over layers", sum(heads)))
-    number = _said(model, key, high, Unit.COUNT, "largest of all layers", inputs)
-    return Fact(name, number, f"{low} to {high} by layer")
+    inputs = (Input(mark("smallest"), low), Input(mark("sum over layers"), sum(heads)))
+    number = _said(model, key, high, Unit.COUNT, mark("largest of all layers"), inputs)
+    return Fact(name, number, tr("{low} to {high} by layer", low=low, high=high))
 
 
 def _format_row(share: FormatShare, weights: Weights, source: Source) -> FormatRow:
-    tensors = Input("tensors", share.tensors)
+    tensors = Input(mark("tensors"), share.tensors)
     return FormatRow(
         share.type_name,
         share.bytes / weights.bytes if weights.bytes else 0.0,
@@ -337,17 +343,17 @@ def _format_row(share: FormatShare, weights: Weights, source: Source) -> FormatR
             share.bytes,
             Unit.BYTES,
             source,
-            "sum of the tensors of this type",
-            (tensors, Input("of all tensors", weights.bytes, Unit.BYTES)),
+            mark("sum of the tensors of this type"),
+            (tensors, Input(mark("of all tensors"), weights.bytes, Unit.BYTES)),
         ),
         Number(
             share.bits_per_weight if share.parameters else None,
             Unit.BITS_PER_WEIGHT,
             source,
-            "8 × bytes / parameters",
+            mark("8 × bytes / parameters"),
             (
-                Input("bytes", share.bytes, Unit.BYTES),
-                Input("parameters", share.parameters),
+                Input(mark("bytes"), share.bytes, Unit.BYTES),
+                Input(mark("parameters"), share.parameters),
             ),
         ),
         Number(share.tensors, Unit.COUNT, source),
@@ -366,16 +372,16 @@ def _sums(weights: Weights, read: bool) -> list[tuple[Role, int]]:
 
 
 _READ_RULES: Mapping[Role, str] = {
-    Role.EMBEDDING: "one row: the token is looked up",
-    Role.LAYER_EMBEDDING: "one row: the token is looked up",
-    Role.EXPERTS: "stored × experts used / experts",
-    Role.HEAD: "all of it: every token of the vocabulary is scored",
+    Role.EMBEDDING: mark("one row: the token is looked up"),
+    Role.LAYER_EMBEDDING: mark("one row: the token is looked up"),
+    Role.EXPERTS: mark("stored × experts used / experts"),
+    Role.HEAD: mark("all of it: every token of the vocabulary is scored"),
 }
 
 
 def _read_rule(model: Model, role: Role, stored: int) -> tuple[str, tuple[Input, ...]]:
-    inputs = [Input("stored", stored, Unit.BYTES)]
+    inputs = [Input(mark("stored"), stored, Unit.BYTES)]
     if role is Role.EXPERTS:
-        inputs.append(Input("experts used", model.shape.experts_used))
-        inputs.append(Input("experts", model.shape.experts))
-    return _READ_RULES.get(role, "all of it"), tuple(inputs)
+        inputs.append(Input(mark("experts used"), model.shape.experts_used))
+        inputs.append(Input(mark("experts"), model.shape.experts))
+    return _READ_RULES.get(role, mark("all of it")), tuple(inputs)

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QRect, QSize
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from core.language import listed, tr, trn
 from core.model.model import Model
 from core.plan.plan import PartKind
 from gui import theme
@@ -22,7 +23,7 @@ class LayerStrip(QWidget, Spoken):
         super().__init__(parent)
         self._cells: list[tuple[frozenset[str], tuple[str, ...]]] = []
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("What each layer keeps")
+        self.setAccessibleName(tr("What each layer keeps"))
         Picture(self)
 
     def set_model(self, model: Model | None) -> None:
@@ -46,13 +47,13 @@ class LayerStrip(QWidget, Spoken):
             self._cells = [(frozenset(k), tuple(w)) for k, w in zip(kinds, words, strict=True)]
         self.setVisible(bool(self._cells))
         self.setAccessibleDescription(
-            "; ".join(f"layer {i}: {_said(words)}" for i, (_, words) in enumerate(self._cells))
+            "; ".join(_said(layer, words) for layer, (_, words) in enumerate(self._cells))
         )
         self.update()
 
     def spoken_value(self) -> str:
         """How many there are, for a screen reader."""
-        return f"{len(self._cells)} layers"
+        return trn("{count} layer", "{count} layers", len(self._cells))
 
     def sizeHint(self) -> QSize:
         """One and a half lines of text high."""
@@ -64,7 +65,7 @@ class LayerStrip(QWidget, Spoken):
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
             cell = event.pos().x() * len(self._cells) // max(1, self.width())
             if 0 <= cell < len(self._cells):
-                text = f"layer {cell}: {_said(self._cells[cell][1])}"
+                text = _said(cell, self._cells[cell][1])
                 QToolTip.showText(event.globalPos(), text, self)
             return True
         return super().event(event)
@@ -95,5 +96,6 @@ class LayerStrip(QWidget, Spoken):
                     painter.fillRect(inside, QColor(c.window))
 
 
-def _said(words: tuple[str, ...]) -> str:
-    return " and ".join(dict.fromkeys(words)) or "keeps nothing"
+def _said(layer: int, words: tuple[str, ...]) -> str:
+    kept = listed([tr(word) for word in dict.fromkeys(words)]) or tr("keeps nothing")
+    return tr("layer {number}: {kept}", number=layer, kept=kept)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from core.gguf import display, excerpt
 from core.gguf.header import ByteOrder, Kind, ModelFile
+from core.language import mark, tr, trc, written
 from core.model.model import Model, Role, Weights
 from core.plan.plan import PartKind
 from core.problems import Problem, Severity
@@ -50,39 +51,39 @@ class OverviewPanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setAccessibleName("Overview")
+        self.setAccessibleName(tr("Overview"))
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the figures in it take the keyboard
-        self._empty = Text("Open a GGUF file to see what it holds.", Style.MUTED, wrap=True)
+        self._empty = Text(tr("Open a GGUF file to see what it holds."), Style.MUTED, wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._name = Text("", Style.STRONG, wrap=True)
         self._what = Text("", Style.MUTED, wrap=True)
         self._bound = Text("", Style.STRONG, wrap=True)
-        self._kind = Section("What this file is for")
+        self._kind = Section(tr("What this file is for"))
         self._headline = FactList()
         self._label = Text("", Style.BODY, wrap=True)
         self._notes = Notes()
-        self._notes_section = Section("Notes")
+        self._notes_section = Section(tr("Notes"))
         self._notes_section.add(self._notes)
         self._strip = LayerStrip()
         self._keeps = FactList()
-        self._layers = Section("What the layers keep")
+        self._layers = Section(tr("What the layers keep"))
         self._layers.add(self._strip)
         self._layers.add(self._keeps)
         self._format_bars = ShareBars(
-            ("bytes", "bits", "tensors"), (_WIDEST_SIZE, "32.00", "1,000")
+            (tr("bytes"), tr("bits"), tr("tensors")), (_WIDEST_SIZE, "32.00", "1,000")
         )
-        self._formats = Section("By format")
+        self._formats = Section(tr("By format"))
         self._formats.add(self._format_bars)
-        self._role_bars = ShareBars(("bytes",), (_WIDEST_SIZE,))
-        self._roles = Section("By role")
+        self._role_bars = ShareBars((tr("bytes"),), (_WIDEST_SIZE,))
+        self._roles = Section(tr("By role"))
         self._roles.add(self._role_bars)
-        self._read_bars = ShareBars(("read",), (_WIDEST_SIZE,))
-        self._reads = Section("One token reads")
+        self._read_bars = ShareBars((trc("bytes of a role", "read"),), (_WIDEST_SIZE,))
+        self._reads = Section(tr("One token reads"))
         self._reads.add(self._read_bars)
-        self._file = Section("File")
+        self._file = Section(tr("File"))
         self._file_facts = FactList()
         self._paths = Text("", Style.MUTED, wrap=True)
-        self.copy_paths = QPushButton("Copy path")
+        self.copy_paths = QPushButton(tr("Copy path"))
         self.copy_paths.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.copy_paths.clicked.connect(self._copy_paths)
         self._file.add(self._file_facts)
@@ -160,10 +161,10 @@ class OverviewPanel(QScrollArea):
             return
         units = self._document.units
         self._name.set_text(_name(model))
-        title, words = EXPLAINED.get(model.file.kind, ("Language model", ""))
-        architecture = excerpt(model.architecture) or "architecture not stated"
-        self._what.set_text(f"{architecture} · {title.lower()}")
-        self._kind.set_words(words)
+        title, words = EXPLAINED.get(model.file.kind, (mark("Language model"), ""))
+        architecture = excerpt(model.architecture) or tr("architecture not stated")
+        self._what.set_text(f"{architecture} · {tr(title).lower()}")
+        self._kind.set_words(tr(words))
         self._bound.set_text(_bound_words(model.file))
         self._headline.set_facts(facts.headline(model, units), units)
         label = _label_words(model)
@@ -194,11 +195,12 @@ class OverviewPanel(QScrollArea):
         self._layers.setVisible(writes and model.shape.layers > 0)
         words = ""
         if not model.cache.known:
-            words = "Which layers keep what is not known for this architecture."
+            words = tr("Which layers keep what is not known for this architecture.")
             if layer_facts.cache_bounds(model):
-                words += " What one more token adds to an f16 cache lies between these."
+                bounds = tr("What one more token adds to an f16 cache lies between these.")
+                words = f"{words} {bounds}"
         elif not model.cache.groups and not model.cache.states:
-            words = "No layer keeps anything from one token to the next."
+            words = tr("No layer keeps anything from one token to the next.")
         self._layers.set_words(words)
 
     def _show_kept(self, model: Model) -> None:
@@ -212,27 +214,26 @@ class OverviewPanel(QScrollArea):
     def _show_file(self, model: Model) -> None:
         file = model.file
         header = file.header
-        source = Source(Rank.REPORTED, "file header")
+        source = Source(Rank.REPORTED, mark("file header"))
         shown = []
         if header.version is not None:
             order = "big-endian" if header.byte_order is ByteOrder.BIG else "little-endian"
             version = Number(header.version, Unit.COUNT, source)
-            shown.append(Fact("GGUF version", version, f"{header.version}, {order}"))
-            shown.append(Fact("Alignment", Number(header.alignment, Unit.BYTES, source)))
+            shown.append(Fact(tr("GGUF version"), version, f"{header.version}, {order}"))
+            shown.append(Fact(tr("Alignment"), Number(header.alignment, Unit.BYTES, source)))
         if header.data_offset is not None:
-            size = Number(
-                header.data_offset, Unit.BYTES, source, "bytes before the data of the tensors"
-            )
-            shown.append(Fact("Header", size))
+            formula = mark("bytes before the data of the tensors")
+            size = Number(header.data_offset, Unit.BYTES, source, formula)
+            shown.append(Fact(tr("Header"), size))
         self._file_facts.set_facts(shown, self._document.units)
         paths = [display(path.name) for path in file.paths[:_MOST_PATHS]]
         if len(file.paths) > _MOST_PATHS:
-            paths.append(f"and {len(file.paths) - _MOST_PATHS:,} more")
-        paths += [f"missing: {display(name)}" for name in file.missing[:_MOST_PATHS]]
+            paths.append(tr("and {count:,} more", count=len(file.paths) - _MOST_PATHS))
+        paths += [tr("missing: {file}", file=display(name)) for name in file.missing[:_MOST_PATHS]]
         if file.local:
-            paths.append(f"in {display(str(header.path.parent))}")
+            paths.append(tr("in {folder}", folder=display(str(header.path.parent))))
         else:
-            paths.append(f"at {display(header.place.address)}")
+            paths.append(tr("at {address}", address=display(header.place.address)))
         self._paths.set_text("\n".join(breakable(path) for path in paths))
 
     def _copy_paths(self) -> None:
@@ -257,7 +258,7 @@ class OverviewPanel(QScrollArea):
             weights.bytes,
             Unit.BYTES,
             facts.weights_source(model, weights),
-            "sum of all tensors, without padding and metadata",
+            mark("sum of all tensors, without padding and metadata"),
         )
         bound = "≥ " if facts.is_lower_bound(model) else ""
         stored_text = bound + format_value(weights.bytes, Unit.BYTES, units)
@@ -271,7 +272,7 @@ class OverviewPanel(QScrollArea):
                     row.name,
                     row.share,
                     (row.bytes, row.bits, row.tensors),
-                    texts=(None, f"{row.bits.value:.2f}" if row.bits.known else None, None),
+                    texts=(None, _bits(row.bits), None),
                 )
                 for row in facts.by_format(model, weights)
             ],
@@ -279,7 +280,7 @@ class OverviewPanel(QScrollArea):
         )
         self._role_bars.set_rows(
             [
-                ShareRow(row.role.value, row.share, (row.bytes,), row.role)
+                ShareRow(tr(row.role.value), row.share, (row.bytes,), row.role)
                 for row in facts.by_role(model, weights)
             ],
             units,
@@ -293,7 +294,7 @@ class OverviewPanel(QScrollArea):
             weights.read_per_token,
             Unit.BYTES_PER_TOKEN,
             facts.weights_source(model, weights),
-            "sum of what is read of every tensor",
+            mark("sum of what is read of every tensor"),
         )
         cache = None
         if plan is not None:
@@ -307,24 +308,29 @@ class OverviewPanel(QScrollArea):
             return ShareRow(name, share, (number,), tone, (text,))
 
         rows = [
-            row_of(row.role.value, row.share, row.bytes, row.role)
+            row_of(tr(row.role.value), row.share, row.bytes, row.role)
             for row in facts.read_by_role(model, weights, whole)
         ]
         tried = _tried_words(model, weights)
         words = [tried] if tried else []
         if plan is not None and cache is not None:
-            name = "cache and state" if model.cache.states else "KV cache"
+            name = tr("cache and state") if model.cache.states else tr("KV cache")
             share = (cache.value or 0) / whole if whole else 0.0
             rows.append(row_of(name, share, cache, PartKind.CACHE))
             rows.sort(key=lambda row: -row.share)
-            words.append(f"With {plan.settings.depth:,} tokens already written.")
-        idle = [role.value for role, _ in facts.unread(model, weights)]
+            words.append(tr("With {count:,} tokens already written.", count=plan.settings.depth))
+        idle = [tr(role.value) for role, _ in facts.unread(model, weights)]
         if idle:
-            words.append(f"Not read while writing: {', '.join(idle)}.")
+            words.append(tr("Not read while writing: {roles}.", roles=", ".join(idle)))
         self._reads.set_words(" ".join(words))
         bound = "≥ " if facts.is_lower_bound(model) else ""
         self._reads.set_total(total, units, bound + format_value(total.value, Unit.BYTES, units))
         self._read_bars.set_rows(rows, units)
+
+
+def _bits(number: Number[float]) -> str | None:
+    """Two digits: the heading says the unit."""
+    return None if number.value is None else written(number.value, ".2f")
 
 
 def _name(model: Model) -> str:
@@ -334,25 +340,28 @@ def _name(model: Model) -> str:
 def _bound_words(file: ModelFile) -> str:
     """What is missing, and what that does to every total."""
     if not file.missing:
-        return "The header ends before its last tensor: every total below is a lower bound."
+        return tr("The header ends before its last tensor: every total below is a lower bound.")
     names = ", ".join(excerpt(name) for name in file.missing[:3])
-    rest = f" and {len(file.missing) - 3:,} more" if len(file.missing) > 3 else ""
-    return breakable(
-        "A part of the model is missing: every total below is a lower bound. "
-        f"Missing: {names}{rest}"
+    rest = len(file.missing) - 3
+    if rest > 0:
+        names = tr("{names} and {count:,} more", names=names, count=rest)
+    words = tr(
+        "A part of the model is missing: every total below is a lower bound. Missing: {names}",
+        names=names,
     )
+    return breakable(words)
 
 
 def _label_words(model: Model) -> str:
     """What the file calls itself, beside what is inside."""
     if model.label and model.mix:
-        return f"Labelled {excerpt(model.label)}, really {model.mix}"
+        return tr("Labelled {label}, really {mix}", label=excerpt(model.label), mix=model.mix)
     if model.mix:
-        return f"No label; inside is {model.mix}"
-    return f"Labelled {excerpt(model.label)}" if model.label else ""
+        return tr("No label; inside is {mix}", mix=model.mix)
+    return tr("Labelled {label}", label=excerpt(model.label)) if model.label else ""
 
 
 def _tried_words(model: Model, weights: Weights) -> str:
     if weights is model.weights:
         return ""
-    return f"As if it were quantized to {weights.label}."
+    return tr("As if it were quantized to {recipe}.", recipe=weights.label)

@@ -9,6 +9,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from core.gguf import display
+from core.language import tr
 from core.problems import Problem
 from core.provenance import Number
 from core.units import UnitSystem
@@ -94,16 +95,17 @@ class Note(QWidget):
     def __init__(self, problem: Problem, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._problem = problem
-        word = theme.colors().severity(problem.severity).word
-        copy = IconButton("copy", "Copy this note")
-        copy.setAccessibleName(f"Copy this note: {problem.message}")
+        word = tr(theme.colors().severity(problem.severity).word)
+        message = tr(problem.message)
+        copy = IconButton("copy", tr("Copy this note"))
+        copy.setAccessibleName(tr("Copy this note: {note}", note=message))
         copy.clicked.connect(self._copy_text)
         texts = QVBoxLayout()
         texts.setSpacing(0)
         for line, style in (
-            (f"{word}: {problem.message}", Style.BODY),
+            (f"{word}: {message}", Style.BODY),
             (place(problem), Style.MUTED),
-            (problem.advice, Style.MUTED),
+            (tr(problem.advice), Style.MUTED),
         ):
             if line:
                 texts.addWidget(Text(breakable(display(line)), style, wrap=True))
@@ -113,7 +115,7 @@ class Note(QWidget):
         row.addWidget(SeverityIcon(problem.severity), 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(texts, 1)
         row.addWidget(copy, 0, Qt.AlignmentFlag.AlignTop)
-        self.setAccessibleName(f"{word}: {problem.message}")
+        self.setAccessibleName(f"{word}: {message}")
 
     def _copy_text(self) -> None:
         QGuiApplication.clipboard().setText(details(self._problem))
@@ -140,6 +142,6 @@ class Notes(QWidget):
         self._notes = [Note(problem) for problem in problems[: self.MOST]]
         rest = len(problems) - self.MOST
         if rest > 0:
-            self._notes.append(Text(f"and {rest:,} more", Style.MUTED))
+            self._notes.append(Text(tr("and {count:,} more", count=rest), Style.MUTED))
         for note in self._notes:
             self._column.addWidget(note)

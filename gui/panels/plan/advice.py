@@ -7,6 +7,7 @@ from collections.abc import Generator
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
 
+from core.language import mark, tr, trc
 from core.machine.machine import Machine
 from core.plan.advice import Advice, Aim, find_advice, gain, lead, ranked, starts
 from core.plan.choice import Choice
@@ -22,9 +23,9 @@ from gui.widgets.wrap import Wrap
 _AFTER_MS = 120
 _SHOWN = 3
 _NONE = {
-    Aim.FIT: "No single setting and no usual size of memory makes it fit.",
-    Aim.ROOM: "No single setting leaves more room.",
-    Aim.SPEED: "No setting makes it notably faster: another machine would have to.",
+    Aim.FIT: mark("No single setting and no usual size of memory makes it fit."),
+    Aim.ROOM: mark("No single setting leaves more room."),
+    Aim.SPEED: mark("No setting makes it notably faster: another machine would have to."),
 }
 
 
@@ -45,9 +46,9 @@ class AdviceList(QWidget):
         self.advice: list[Advice] = []
         self.rows: list[_Row] = []
         self.ask = QToolButton()
-        self.ask.setText("Faster?")
-        self.ask.setToolTip("How could this be faster?")
-        self.ask.setAccessibleName("How could this be faster?")
+        self.ask.setText(tr("Faster?"))
+        self.ask.setToolTip(tr("How could this be faster?"))
+        self.ask.setAccessibleName(tr("How could this be faster?"))
         self.ask.setCheckable(True)
         self.ask.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.lead = Text("", Style.MUTED, wrap=True)
@@ -130,7 +131,7 @@ class AdviceList(QWidget):
         plan, aim = self._plan, self._aim
         if plan is not None and aim is not None:
             self.advice = ranked(self._found, plan, aim)
-            self.lead.set_text(lead(plan, aim) if self.advice else _NONE[aim])
+            self.lead.set_text(lead(plan, aim) if self.advice else tr(_NONE[aim]))
             self.lead.show()
             self._show_rows()
 
@@ -148,7 +149,8 @@ class AdviceList(QWidget):
             for row, each in zip(self.rows, shown, strict=True):
                 row.show_advice(each, plan, aim, self._document.units)
         self.more.setVisible(hidden > 0)
-        self.more.setText("Fewer ▴" if self.more.isChecked() else f"{hidden} more ▾")
+        fewer = self.more.isChecked()
+        self.more.setText(tr("Fewer ▴") if fewer else tr("{count} more ▾", count=hidden))
 
     def _take(self, advice: Advice) -> None:
         self._document.end_step()  # a step of its own, whatever was chosen just now
@@ -165,7 +167,7 @@ class _Row(QWidget):
         super().__init__()
         assert callable(take)
         self._advice: Advice | None = None
-        self.use = QPushButton("Use")
+        self.use = QPushButton(trc("button: take this advice", "Use"))
         self.use.setAutoDefault(False)
         self.text = ElidedText()
         self.cost = ElidedText("", Style.MUTED)
@@ -182,8 +184,8 @@ class _Row(QWidget):
         self._advice = advice
         words = f"{advice.words}: {gain(advice, plan, aim, units)}"
         self.text.set_text(words[:1].upper() + words[1:])
-        self.cost.set_text(f"costs: {advice.cost}" if advice.cost else "")
+        self.cost.set_text(tr("costs: {cost}", cost=advice.cost) if advice.cost else "")
         self.cost.setVisible(bool(advice.cost))
         self.use.setEnabled(True)
-        self.use.setAccessibleName(f"Use {words}")
+        self.use.setAccessibleName(tr("Use {what}", what=words))
         self.use.setAccessibleDescription(advice.cost)

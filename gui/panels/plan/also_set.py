@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
+from core.language import tr
 from core.plan.choice import Choice
-from core.units import format_tokens
 from gui.document import Document
 from gui.widgets.text import Text
 from gui.widgets.wrap import Wrap
@@ -28,10 +28,10 @@ class AlsoSet(Wrap):
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self._document = document
-        self.label = QLabel("Also set")
+        self.label = QLabel(tr("Also set"))
         self.words = Text()
-        self.clear = QPushButton("As the engine does")
-        self.clear.setToolTip("Give these options back to the engine's defaults")
+        self.clear = QPushButton(tr("As the engine does"))
+        self.clear.setToolTip(tr("Give these options back to the engine's defaults"))
         self.clear.clicked.connect(self._give_back)
         self.set_cells([self.words, self.clear])
 
@@ -40,7 +40,7 @@ class AlsoSet(Wrap):
         said = ", ".join(_said(name, getattr(choice, name)) for name in _chosen(choice))
         if said != self.words.text():
             self.words.set_text(said)
-            self.clear.setAccessibleName(f"{said}: as the engine does")
+            self.clear.setAccessibleName(tr("{settings}: as the engine does", settings=said))
         for part in (self.label, self):
             if part.isHidden() is bool(said):
                 part.setVisible(bool(said))
@@ -58,11 +58,17 @@ def _chosen(choice: Choice) -> list[str]:
 
 
 def _said(name: str, value: object) -> str:
-    if name == "unified_cache":
-        return "one cache for all slots" if value else "a cache for each slot"
-    if name == "swa_full":
-        return "whole context in windowed layers"
-    if isinstance(value, int):
-        return f"{name} {format_tokens(value)}"
-    words = {"draft_cache_k": "K cache of the draft", "draft_cache_v": "V cache of the draft"}
-    return f"{words.get(name, name)} {value}"
+    match name:
+        case "unified_cache":
+            return tr("one cache for all slots") if value else tr("a cache for each slot")
+        case "swa_full":
+            return tr("whole context in windowed layers")
+        case "ubatch":
+            return tr("ubatch {count:,}", count=value)
+        case "batch":
+            return tr("batch {count:,}", count=value)
+        case "draft_cache_k":
+            return tr("K cache of the draft {type}", type=value)
+        case "draft_cache_v":
+            return tr("V cache of the draft {type}", type=value)
+    return tr("backend {name}", name=value)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.gguf import display
+from core.language import tr
 from core.model.model import Model
 from core.plan.choice import CACHE_TYPES
 from core.plan.plan import Plan
@@ -48,35 +49,37 @@ class BesideRow(QWidget):
         self._buttons = Wrap()
         self.attach = {
             Beside.PROJECTOR: self._button(
-                "Attach projector…", "An mmproj file, for pictures or sound"
+                tr("Attach projector…"), tr("An mmproj file, for pictures or sound")
             ),
-            Beside.DRAFT: self._button("Attach draft model…", "A small model of the same family"),
+            Beside.DRAFT: self._button(
+                tr("Attach draft model…"), tr("A small model of the same family")
+            ),
         }
         for kind, button in self.attach.items():
             button.clicked.connect(lambda _=False, kind=kind: self.attach_asked.emit(kind))
         self.offers: list[QPushButton] = []
         self._offered: tuple[Path, ...] = ()
-        self.head = QCheckBox("Draft with the file's own blocks", self._buttons)
+        self.head = QCheckBox(tr("Draft with the file's own blocks"), self._buttons)
         self.head.hide()
-        self.head.setToolTip("Multi-token prediction (MTP, NextN): --spec-type draft-mtp")
+        self.head.setToolTip(tr("Multi-token prediction (MTP, NextN): --spec-type draft-mtp"))
         self.head.toggled.connect(lambda on: choose(draft_head=on))
-        self.on_gpu = QCheckBox("on the GPU")
-        self.on_gpu.setAccessibleName("Projector on the GPU")
-        self.on_gpu.setToolTip("Off is --no-mmproj-offload: it stays in RAM")
+        self.on_gpu = QCheckBox(tr("on the GPU"))
+        self.on_gpu.setAccessibleName(tr("Projector on the GPU"))
+        self.on_gpu.setToolTip(tr("Off is --no-mmproj-offload: it stays in RAM"))
         self.on_gpu.toggled.connect(lambda on: choose(projector_on_gpu=on))
-        self.projector = _Attached("projector", [self.on_gpu])
+        self.projector = _Attached(tr("Projector"), tr("Detach the projector"), [self.on_gpu])
         self.projector.detached.connect(lambda: choose(projector=None))
         self.cache_k, self.cache_v = _types("K"), _types("V")
         self.cache_k.textActivated.connect(lambda name: choose(draft_cache_k=name))
         self.cache_v.textActivated.connect(lambda name: choose(draft_cache_v=name))
         self._types = Wrap()
-        cells: list[QWidget] = [Text("Draft's cache: K"), self.cache_k, Text("V"), self.cache_v]
+        cells: list[QWidget] = [Text(tr("Draft's cache: K")), self.cache_k, Text("V"), self.cache_v]
         self._types.set_cells(cells)
-        self.draft_on_gpu = QCheckBox("on the GPU")
-        self.draft_on_gpu.setAccessibleName("Draft model on the GPU")
-        self.draft_on_gpu.setToolTip("Off is -ngld 0: all of its layers stay in RAM")
+        self.draft_on_gpu = QCheckBox(tr("on the GPU"))
+        self.draft_on_gpu.setAccessibleName(tr("Draft model on the GPU"))
+        self.draft_on_gpu.setToolTip(tr("Off is -ngld 0: all of its layers stay in RAM"))
         self.draft_on_gpu.toggled.connect(lambda on: choose(draft_gpu_layers="all" if on else 0))
-        self.draft = _Attached("draft model", [self.draft_on_gpu])
+        self.draft = _Attached(tr("Draft model"), tr("Detach the draft model"), [self.draft_on_gpu])
         self.draft.detached.connect(lambda: choose(draft=None))
         QuietWheel(self).guard(self.cache_k, self.cache_v)
         column = QVBoxLayout(self)
@@ -119,7 +122,8 @@ class BesideRow(QWidget):
             button.deleteLater()
         self.offers = []
         for path in self._offered:
-            button = self._button(f"Attach {display(path.name)}", plain_tip(display(str(path))))
+            words = tr("Attach {file}", file=display(path.name))
+            button = self._button(words, plain_tip(display(str(path))))
             button.clicked.connect(
                 lambda _=False, path=path: self.attach_given.emit(Beside.PROJECTOR, path)
             )
@@ -151,11 +155,11 @@ class _Attached(QWidget):
 
     detached = Signal()
 
-    def __init__(self, what: str, switches: Sequence[QWidget]) -> None:
+    def __init__(self, what: str, detach: str, switches: Sequence[QWidget]) -> None:
         super().__init__()
-        self._what = what[:1].upper() + what[1:]
+        self._what = what
         self.name = ElidedText()
-        self.detach = IconButton("close", f"Detach the {what}")
+        self.detach = IconButton("close", detach)
         self.detach.clicked.connect(self.detached)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -177,5 +181,5 @@ class _Attached(QWidget):
 def _types(half: str) -> QComboBox:
     combo = QComboBox()
     combo.addItems(list(CACHE_TYPES))
-    combo.setAccessibleName(f"{half} cache type of the draft")
+    combo.setAccessibleName(tr("{half} cache type of the draft", half=half))
     return combo

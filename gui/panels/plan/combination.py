@@ -17,10 +17,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import plain, tr
 from core.machine import Machine, catalogue, combine, custom
 from core.machine.rows import DISCRETE
 from core.provenance import format_value
-from core.units import UnitSystem, parse_bandwidth, parse_bytes
+from core.units import UnitSystem, format_bandwidth, parse_bandwidth, parse_bytes
 from gui import theme
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.matches import keep_whole
@@ -41,13 +42,13 @@ class CombinationDialog(QDialog):
         self, units: UnitSystem, start: Machine | None = None, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Cards and RAM together")
+        self.setWindowTitle(tr("Cards and RAM together"))
         self._units = units
         self.cards = [_CardField() for _ in range(_CARDS)]
         self.ram = QLineEdit()
         self.ram.setPlaceholderText("64 GiB")
         self.ram_bandwidth = QLineEdit()
-        self.ram_bandwidth.setPlaceholderText("51.2 GB/s")
+        self.ram_bandwidth.setPlaceholderText(format_bandwidth(51.2e9))
         self.problem = MarkLabel(Style.BODY)
         self.problem.hide()
         self.buttons = QDialogButtonBox(
@@ -57,17 +58,17 @@ class CombinationDialog(QDialog):
         self.buttons.rejected.connect(self.reject)
         form = QFormLayout(self)
         rows: list[tuple[str, QWidget, QLineEdit]] = [
-            ("&Card", self.cards[0], self.cards[0].name),
-            ("&Another kind", self.cards[1], self.cards[1].name),
-            ("&RAM", self.ram, self.ram),
-            ("RAM band&width", self.ram_bandwidth, self.ram_bandwidth),
+            (tr("&Card"), self.cards[0], self.cards[0].name),
+            (tr("&Another kind"), self.cards[1], self.cards[1].name),
+            (tr("&RAM"), self.ram, self.ram),
+            (tr("RAM band&width"), self.ram_bandwidth, self.ram_bandwidth),
         ]
         for text, control, edit in rows:
             label = QLabel(text)
             label.setBuddy(edit)
             edit.setAccessibleName(text.replace("&", ""))
             form.addRow(label, control)
-        hint = (
+        hint = tr(
             "Layers are shared out by memory. Each card reads its own layers, one after the other: "
             "memory adds up, speed does not."
         )
@@ -109,10 +110,10 @@ class CombinationDialog(QDialog):
         """What the fields say. Raises ValueError or LookupError with a sentence."""
         parts = [machine for card in self.cards for machine in card.machines()]
         if not parts:
-            raise ValueError("name a card; words search the catalogue")
+            raise ValueError(tr("name a card; words search the catalogue"))
         if self.ram.text().strip():
-            size = parse_bytes(self.ram.text(), self._units.value)
-            rate = self.ram_bandwidth.text().strip()
+            size = parse_bytes(plain(self.ram.text()), self._units.value)
+            rate = plain(self.ram_bandwidth.text()).strip()
             parts.append(custom(size, parse_bandwidth(rate) if rate else None, gpu=False))
         return combine(*parts)
 
@@ -125,9 +126,9 @@ class _CardField(QWidget):
         self.count = QSpinBox()
         self.count.setRange(1, _MOST)
         self.count.setSuffix(" ×")
-        self.count.setAccessibleName("How many")
+        self.count.setAccessibleName(tr("How many"))
         self.name = QLineEdit()
-        self.name.setPlaceholderText("words of its name, like rtx 3090")
+        self.name.setPlaceholderText(tr("words of its name, like rtx 3090"))
         self._found: dict[str, str] = {}
         self._lines = QStringListModel(self)
         self.completer = QCompleter(self._lines, self)
@@ -158,7 +159,7 @@ class _CardField(QWidget):
             self._look(words)
         id = self._found.get(words) or next(iter(self._found.values()), None)
         if id is None:
-            raise LookupError(f"no card is called “{words}”; try fewer words")
+            raise LookupError(tr("no card is called “{words}”; try fewer words", words=words))
         return [catalogue.machine(id)] * self.count.value()
 
     def _look(self, words: str) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
+from core.language import tr, trc
 from core.plan.plan import PartKind
 from core.provenance import Number
 from core.units import UnitSystem
@@ -60,10 +61,10 @@ class DeviceBlock(QWidget):
             if widget.isHidden() is shown:
                 widget.setVisible(shown)
         self._words = sentence(plan, units)
-        self.setAccessibleName(f"Memory of {plan.device.name}")
+        self.setAccessibleName(tr("Memory of {device}", device=tr(plan.device.name)))
         self.setAccessibleDescription(self._words)
         if titled:
-            self._name.set_text(plan.device.name)
+            self._name.set_text(tr(plan.device.name))
             self.amount.show_device(sizes)
             self._bandwidth.show_device(plan.device, units)
             self._verdict.set_verdict(plan.verdict)
@@ -113,9 +114,9 @@ class LegendEntry(QWidget):
     def show_size(self, number: Number[int], units: UnitSystem, text: str) -> None:
         """Show a size, as ``text``."""
         over = (number.value or 0) < 0
-        word = "too much" if over else "free"
+        word = tr("too much") if over else trc("memory", "free")
         if self._kind is not None:
-            word = theme.colors().parts[self._kind].word
+            word = tr(theme.colors().parts[self._kind].word)
         self._word.set_text(word)
         self._swatch.set_over(over)
         self.fact.set_number(number, units, text, name=word)
@@ -161,12 +162,16 @@ class Amount(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(style.metrics().horizontalAdvance(" "))
-        for widget in (self.total, Text("of", style), self.capacity):
+        for widget in (self.total, Text(trc("23.14 GiB of 24.00 GiB", "of"), style), self.capacity):
             row.addWidget(widget)
 
     def show_device(self, sizes: DeviceSizes) -> None:
         """Show the total and the capacity of this device."""
         device, units = sizes.plan.device, sizes.system
-        needed, capacity = f"Needed on {device.name}", f"Capacity of {device.name}"
+        name = tr(device.name)
+        needed, capacity = (
+            tr("Needed on {device}", device=name),
+            tr("Capacity of {device}", device=name),
+        )
         self.total.set_number(sizes.plan.total, units, sizes.total, name=needed)
         self.capacity.set_number(device.memory, units, sizes.capacity, name=capacity)

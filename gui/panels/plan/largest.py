@@ -11,13 +11,13 @@ from dataclasses import replace
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from core.language import tr
 from core.machine.machine import Machine
 from core.model.model import Model
 from core.plan import LargestContext, search_context
 from core.plan.choice import Choice
 from core.plan.fits import Turns, pairs_for
 from core.plan.plan import Plan, Verdict
-from core.units import format_tokens
 from gui.document import Document
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
@@ -33,7 +33,7 @@ class LargestRow(Wrap):
         super().__init__(parent=parent)
         self._document = document
         self.buttons: list[QPushButton] = []
-        self.lead = Text("Context up to", Style.MUTED, parent=self)
+        self.lead = Text(tr("Context up to"), Style.MUTED, parent=self)
         self._asked: tuple[Model, Machine, Choice] | None = None
         self._searches: list[Turns[LargestContext | None]] = []
         self._found: list[LargestContext] = []
@@ -112,7 +112,8 @@ class LargestRow(Wrap):
         tokens = each.offered or 0
         button = QPushButton(f"{each.types} {each.words}", self)
         button.hide()  # or it comes up with the row, chosen or not
-        button.setAccessibleName(f"Use a context of {format_tokens(tokens)} with {each.types}")
+        use = tr("Use a context of {tokens:,} with {types}", tokens=tokens, types=each.types)
+        button.setAccessibleName(use)
         button.setToolTip(_why(each))
         changes = {"context": tokens, "depth": None, "cache_k": each.cache_k}
         button.clicked.connect(lambda: self._document.choose(**changes, cache_v=each.cache_v))
@@ -121,11 +122,16 @@ class LargestRow(Wrap):
 
 def _why(each: LargestContext) -> str:
     """How well it fits, and what lies beyond."""
-    most = format_tokens(each.most or 0)
-    end = "all that the model was trained for" if each.whole else "more does not fit"
+    whole = each.whole
+    end = tr("all that the model was trained for") if whole else tr("more does not fit")
     if each.tight:
-        spare = f", with room to spare up to {each.comfortable:,}" if each.comfortable else ""
-        return f"Fits, but tightly{spare}; {end}"
+        if not each.comfortable:
+            return tr("Fits, but tightly; {end}", end=end)
+        return tr(
+            "Fits, but tightly, with room to spare up to {comfortable:,}; {end}",
+            comfortable=each.comfortable,
+            end=end,
+        )
     if each.comfortable == each.most:
-        return f"Fits; {end}"
-    return f"Fits; tight from there up to {most} tokens, {end}"
+        return tr("Fits; {end}", end=end)
+    return tr("Fits; tight from there up to {most:,} tokens, {end}", most=each.most or 0, end=end)

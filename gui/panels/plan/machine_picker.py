@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import tr
 from core.machine import catalogue, machine_from, own
 from core.machine.machine import Machine
 from core.machine.spec import THIS
@@ -39,10 +40,6 @@ from gui.widgets.text import Style, Text
 _MOST_FOUND = 60
 _ONE_LINE = 85  # characters
 _MOST_RECENT = 6
-_SEARCH = "Search the catalogue…"
-_COMBINE = "Cards and RAM together…"
-_OWN = "Type your own…"
-_EXAMPLE = "words of its name, like rtx 3060 12"
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
@@ -54,7 +51,7 @@ def summary(machine: Machine, units: UnitSystem) -> str:
     told = [f"{gpus.count(name)}x {name}" if gpus.count(name) > 1 else name for name in gpus]
     here = f": {' + '.join(dict.fromkeys(told))}" if machine.id == "this" and told else ""
     size = f", {format_value(memory.value, memory.unit, units)}" if memory.known else ""
-    return f"{machine.name}{here}{size}"
+    return f"{tr(machine.name)}{here}{size}"
 
 
 class _Box(QComboBox):
@@ -89,7 +86,7 @@ class MachinePicker(QWidget):
         self._recent: list[Machine] = []
         self._listed: list[Machine] = []  # the recent ones, and those that the user keeps
         self._found: dict[str, str] = {}  # the completer's lines and their catalogue ids
-        self.label = QLabel("Machi&ne")
+        self.label = QLabel(tr("Machi&ne"))
         self.box = _Box()
         self._edit = QLineEdit()
         self.box.setEditable(True)
@@ -99,10 +96,10 @@ class MachinePicker(QWidget):
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.box.setMinimumContentsLength(16)
-        self.box.setAccessibleName("Machine")
-        self._edit.setAccessibleName("Machine")
-        self.box.setAccessibleDescription("Type words to search the catalogue")
-        self.box.setToolTip("Choose a machine, or type words to search the catalogue")
+        self.box.setAccessibleName(tr("Machine"))
+        self._edit.setAccessibleName(tr("Machine"))
+        self.box.setAccessibleDescription(tr("Type words to search the catalogue"))
+        self.box.setToolTip(tr("Choose a machine, or type words to search the catalogue"))
         self.label.setBuddy(self.box)
         self._lines = QStringListModel(self)
         self.completer = QCompleter(self._lines, self)
@@ -111,12 +108,12 @@ class MachinePicker(QWidget):
         self._matches = QListView()
         self.completer.setPopup(self._matches)
         self.box.setCompleter(self.completer)
-        self._edit.setPlaceholderText(_EXAMPLE)
+        self._edit.setPlaceholderText(tr("words of its name, like rtx 3060 12"))
         self.problem = Text("", Style.BODY, wrap=True)
         self.problem.hide()
         self.bandwidth = BandwidthLabel()
-        self.measure = QPushButton("Measure RAM")
-        self.measure.setToolTip("Time the RAM of this computer; takes a few seconds")
+        self.measure = QPushButton(tr("Measure RAM"))
+        self.measure.setToolTip(tr("Time the RAM of this computer; takes a few seconds"))
         self.measure.clicked.connect(self.measure_asked)
         self._side = QWidget()
         side = QHBoxLayout(self._side)
@@ -154,7 +151,11 @@ class MachinePicker(QWidget):
         lines = [summary(here or LOOKING, units)]
         lines += [summary(m, units) for m in self._listed]
         first_kept = len(lines)
-        lines += [_SEARCH, _COMBINE, _OWN]
+        lines += [
+            tr("Search the catalogue…"),
+            tr("Cards and RAM together…"),
+            tr("Type your own…"),
+        ]
         at = 0 if machine.id == "this" else 1 + self._recent.index(machine)
         with QSignalBlocker(self.box):
             self.box.clear()
@@ -231,8 +232,10 @@ class MachinePicker(QWidget):
         try:
             machine = machine_from(text, self._named)
         except (LookupError, ValueError) as error:
-            hint = "" if "+" in text else "; type words of its name, like rtx 3060 12"
-            self.problem.set_text(_sentence(str(error.args[0]) + hint))
+            words = str(error.args[0])
+            if "+" not in text:
+                words = tr("{problem}; type words of its name, like rtx 3060 12", problem=words)
+            self.problem.set_text(_sentence(words))
             self.problem.show()
             return
         self._document.set_machine(machine)
@@ -262,14 +265,14 @@ class MachinePicker(QWidget):
         elif index <= len(self._listed):
             self._document.set_machine(self._listed[index - 1])
         elif not self.box.stepping:
-            asked = self.box.itemText(index)
-            if asked == _OWN:
-                self.type_own()
-            elif asked == _COMBINE:
-                self.combine()
-            else:
-                # The list writes its line into the box after this.
-                QTimer.singleShot(0, self, self._begin_search)
+            match self.box.count() - index:
+                case 1:
+                    self.type_own()
+                case 2:
+                    self.combine()
+                case _:
+                    # The list writes its line into the box after this.
+                    QTimer.singleShot(0, self, self._begin_search)
         self.show_machine()
 
     def _begin_search(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
+from core.language import plain, tr, trc
 from core.machine.machine import Device
 from core.plan import margin_of
 from core.plan.plan import Plan
@@ -33,11 +34,11 @@ class MarginButton(MenuButton):
         machine = plan.machine
         self._device = (machine.gpus or machine.devices)[0]
         number, units = margin_of(self._device), self._document.units
-        words = format_bytes(number.value, units) if number.value else "nothing"
+        words = format_bytes(number.value, units) if number.value else trc("keep free", "nothing")
         if words != self.text():
             self.setText(words)
-        self.setAccessibleName(f"Keep {words} free")
-        self.setToolTip(explanation_html("Kept free", explain(number, units)))
+        self.setAccessibleName(tr("Keep {size} free", size=words))
+        self.setToolTip(explanation_html(tr("Kept free"), explain(number, units)))
 
     def _fill(self, menu: QMenu) -> None:
         if self._device is None:
@@ -46,15 +47,20 @@ class MarginButton(MenuButton):
         own = self._document.margins.get(self._document.machine.id)
         usual = margin_of(replace(self._device, margin=None))
         group = QActionGroup(menu)
-        usual_words = f"As usual: {format_bytes(usual.value or 0, units)} ({usual.source.origin})"
+        usual_words = tr(
+            "As usual: {size} ({source})",
+            size=format_bytes(usual.value or 0, units),
+            source=tr(usual.source.origin),
+        )
         self._add(menu, group, usual_words, None, own)
         menu.addSeparator()
         for size in _OFFERED:
-            self._add(menu, group, format_bytes(size, units) if size else "Nothing", size, own)
+            words = format_bytes(size, units) if size else trc("keep free", "Nothing")
+            self._add(menu, group, words, size, own)
         if own is not None and own not in _OFFERED:
             self._add(menu, group, format_bytes(own, units), own, own)
         menu.addSeparator()
-        menu.addAction("Another size…").triggered.connect(self._ask)
+        menu.addAction(tr("Another size…")).triggered.connect(self._ask)
 
     def _add(
         self, menu: QMenu, group: QActionGroup, words: str, size: int | None, own: int | None
@@ -67,12 +73,15 @@ class MarginButton(MenuButton):
         menu.addAction(action)
 
     def _ask(self) -> None:
+        if self._device is None:
+            return
         machine, units = self._document.machine, self._document.units
-        words = f"What shall stay free on {machine.name}:"
-        text, given = QInputDialog.getText(self, "Keep free", words, text=self.text())
+        words = tr("What shall stay free on {machine}:", machine=tr(machine.name))
+        shown = format_bytes(margin_of(self._device).value or 0, units)
+        text, given = QInputDialog.getText(self, tr("Keep free"), words, text=shown)
         if not given:
             return
         try:
-            self._document.set_margin(parse_bytes(text, units.value))
+            self._document.set_margin(parse_bytes(plain(text), units.value))
         except ValueError:
             self._ask()

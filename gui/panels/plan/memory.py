@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from core.language import tr
 from core.plan.plan import DevicePlan, PartKind, Plan, Verdict
 from core.plan.verdict import decides
 from core.plan.verdict import reason as why
@@ -69,7 +70,7 @@ class MemorySection(QWidget):
         self.reason = LiveText(Style.MUTED, wrap=True)
         self.devices: list[DeviceBlock] = []
         top = Wrap(last_right=True)
-        top.set_cells([Text("MEMORY", Style.HEADING), self.headline, self.about, self.verdict])
+        top.set_cells([Text(tr("MEMORY"), Style.HEADING), self.headline, self.about, self.verdict])
         self._blocks = QVBoxLayout()
         self._blocks.setSpacing(self.fontMetrics().height() // 2)
         self._blocks.setContentsMargins(0, 0, 0, 0)
@@ -109,10 +110,11 @@ class MemorySection(QWidget):
 def about(first: DeviceSizes, *, named: bool) -> str:
     """What the headline's figures leave open: which device, and what is left on it."""
     plan = first.plan
-    words = [f"on {plan.device.name}"] if named else []
-    if plan.verdict is not Verdict.UNKNOWN:
-        only = "only " if plan.verdict is Verdict.TIGHT else ""
-        words.append(f"{only}{first.rest()}")
+    words = [tr("on {device}", device=tr(plan.device.name))] if named else []
+    if plan.verdict is Verdict.TIGHT:
+        words.append(tr("only {rest}", rest=first.rest()))
+    elif plan.verdict is not Verdict.UNKNOWN:
+        words.append(first.rest())
     return ", ".join(words)
 
 
@@ -123,12 +125,16 @@ def reason(plan: Plan, others: Sequence[DeviceSizes], units: UnitSystem) -> str:
         return ""
     if plan.verdict is not Verdict.UNKNOWN:
         same = [size for size in others if size.plan.verdict is plan.verdict]
-        words = "; ".join(f"{size.rest()} on {size.plan.device.name}" for size in same)
-        return f"Also {words}" if words else ""
+        words = "; ".join(
+            tr("{rest} on {device}", rest=size.rest(), device=tr(size.plan.device.name))
+            for size in same
+        )
+        return tr("Also {others}", others=words) if words else ""
     words = why(plan, units)
     words = words[:1].upper() + words[1:]
     cache, context = plan.model.cache, plan.settings.context
     if cache.low is None or cache.high is None:
         return words
     low, high = (format_bytes(rate * context, units) for rate in (cache.low, cache.high))
-    return f"{words} An f16 cache would take between {low} and {high}."
+    bounds = tr("An f16 cache would take between {low} and {high}.", low=low, high=high)
+    return f"{words} {bounds}"

@@ -17,14 +17,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import mark, plain, tr
 from core.machine import Backend, Machine, catalogue, combine, custom
 from core.provenance import Number, format_value
-from core.units import UnitSystem, parse_bandwidth, parse_bytes
+from core.units import UnitSystem, format_bandwidth, parse_bandwidth, parse_bytes
 from gui import theme
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.text import Style, Text
 
-_CARD, _UNIFIED, _RAM = "Graphics card", "One memory for all", "RAM only"
+_KINDS = (mark("Graphics card"), mark("One memory for all"), mark("RAM only"))
+_CARD, _UNIFIED, _RAM = range(len(_KINDS))
 _BACKENDS = tuple(backend for backend in Backend if backend is not Backend.CPU)
 V = TypeVar("V", int, float)
 
@@ -36,13 +38,13 @@ class OwnMachineDialog(QDialog):
 
     def __init__(self, start: Machine, units: UnitSystem, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Type your own machine")
+        self.setWindowTitle(tr("Type your own machine"))
         self._units = units
         self._start = start
         first = start.devices[0]
         self.kind = QComboBox()
-        self.kind.addItems([_CARD, _UNIFIED, _RAM])
-        self.kind.setCurrentText(_RAM if not start.gpus else _UNIFIED if first.unified else _CARD)
+        self.kind.addItems([tr(kind) for kind in _KINDS])
+        self.kind.setCurrentIndex(_RAM if not start.gpus else _UNIFIED if first.unified else _CARD)
         self.backend = QComboBox()
         self.backend.addItems([backend.value for backend in _BACKENDS])
         self.backend.setCurrentText(first.backend.value)
@@ -50,7 +52,9 @@ class OwnMachineDialog(QDialog):
         self.bandwidth = _edit(first.bandwidth, units, "936 GB/s")
         host = start.host if start.gpus else None
         self.ram = _edit(host.memory if host else None, units, "64 GiB")
-        self.ram_bandwidth = _edit(host.bandwidth if host else None, units, "51.2 GB/s")
+        self.ram_bandwidth = _edit(
+            host.bandwidth if host else None, units, format_bandwidth(51.2e9)
+        )
         self.problem = MarkLabel(Style.BODY)
         self.problem.hide()
         self.buttons = QDialogButtonBox(
@@ -60,25 +64,25 @@ class OwnMachineDialog(QDialog):
         self.buttons.rejected.connect(self.reject)
         self._form = QFormLayout(self)
         for text, control in (
-            ("&Kind", self.kind),
-            ("&Memory", self.memory),
-            ("&Bandwidth", self.bandwidth),
-            ("B&ackend", self.backend),
-            ("&RAM beside it", self.ram),
-            ("RAM band&width", self.ram_bandwidth),
+            (tr("&Kind"), self.kind),
+            (tr("&Memory"), self.memory),
+            (tr("&Bandwidth"), self.bandwidth),
+            (tr("B&ackend"), self.backend),
+            (tr("&RAM beside it"), self.ram),
+            (tr("RAM band&width"), self.ram_bandwidth),
         ):
             label = QLabel(text)
             label.setBuddy(control)
             control.setAccessibleName(text.replace("&", ""))
             self._form.addRow(label, control)
-        hint = "RAM reads MT/s × 8 bytes × channels; for cards see the maker's data sheet."
+        hint = tr("RAM reads MT/s × 8 bytes × channels; for cards see the maker's data sheet.")
         self._form.addRow(Text(hint, Style.MUTED))
         self._form.addRow(self.problem)
         self._form.addRow(self.buttons)
-        self.kind.currentTextChanged.connect(self._show_fields)
-        self._show_fields(self.kind.currentText())
+        self.kind.currentIndexChanged.connect(self._show_fields)
+        self._show_fields(self.kind.currentIndex())
 
-    def _show_fields(self, kind: str) -> None:
+    def _show_fields(self, kind: int) -> None:
         self._form.setRowVisible(self.backend, kind != _RAM)
         for edit in (self.ram, self.ram_bandwidth):
             self._form.setRowVisible(edit, kind == _CARD)
@@ -98,7 +102,7 @@ class OwnMachineDialog(QDialog):
         """What the fields say. Raises ValueError with a sentence."""
         memory = self._read(self.memory, lambda text: parse_bytes(text, self._units.value))
         bandwidth = self._read(self.bandwidth, parse_bandwidth) if self.bandwidth.text() else None
-        kind = self.kind.currentText()
+        kind = self.kind.currentIndex()
         if kind == _RAM:
             return custom(memory, bandwidth, gpu=False)
         card = self._same_cards() if kind == _CARD else None
@@ -133,7 +137,7 @@ class OwnMachineDialog(QDialog):
 
     def _read(self, edit: QLineEdit, parse: Callable[[str], V]) -> V:
         try:
-            return parse(edit.text())
+            return parse(plain(edit.text()))
         except ValueError:
             edit.setFocus()
             edit.selectAll()

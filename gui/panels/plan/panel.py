@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
+from core.language import tr
 from core.plan.plan import Plan
 from gui.document import Document
 from gui.panels.plan.advice import AdviceList
@@ -46,7 +47,7 @@ class PlanPanel(QWidget):
         column.setContentsMargins(line * 3 // 4, line // 2, line * 3 // 4, line // 2)
         column.setSpacing(line // 3)
         head = QHBoxLayout()
-        head.addWidget(Text("WHAT IF", Style.HEADING))
+        head.addWidget(Text(tr("WHAT IF"), Style.HEADING))
         head.addStretch(1)
         head.addWidget(self.advice.ask)
         head.addWidget(self.steps)
@@ -83,7 +84,7 @@ class PlanPanel(QWidget):
         for button in (self.machine.measure, self.speed.remedy):
             button.setEnabled(not measuring)
             if measuring:
-                button.setText("Measuring…")
+                button.setText(tr("Measuring…"))
         if not measuring:
             self.machine.show_machine()
             self.show_plan()

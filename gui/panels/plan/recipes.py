@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import tr, trc
 from core.model import recipe_sizes
 from core.model.model import Model
+from core.provenance import Unit, format_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +20,8 @@ class Recipe:
 
 def as_it_is(model: Model) -> Recipe:
     """The file's own quantization."""
-    label = model.label or "mixed"
-    return Recipe(None, f"as it is: {label}{_bits(model.weights.bytes, model)}")
+    words = tr("as it is: {label}", label=model.label or trc("quantization", "mixed"))
+    return Recipe(None, words + _bits(model.weights.bytes, model))
 
 
 def recipes(model: Model) -> tuple[Recipe, ...]:
@@ -34,4 +36,4 @@ def recipes(model: Model) -> tuple[Recipe, ...]:
 
 def _bits(size: int, model: Model) -> str:
     parameters = model.weights.parameters
-    return f", {8 * size / parameters:.2f} bits" if parameters else ""
+    return f", {format_value(8 * size / parameters, Unit.BITS_PER_WEIGHT)}" if parameters else ""

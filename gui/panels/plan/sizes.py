@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.language import tr, written
 from core.plan.plan import DevicePlan, PartKind
 from core.units import UnitSystem, format_bytes_in, format_parts
 from gui.widgets.budget_bar import rest, used
@@ -30,25 +31,27 @@ class DeviceSizes:
         self._parts = dict(zip(known, format_parts(list(known.values()), self._unit), strict=True))
         self.total = self._whole(total)
         self.capacity = self._whole(capacity)
-        self.free = "unknown"  # or what is too much
+        self.free = tr("unknown")  # or what is too much
         if capacity is not None and total is not None:
             steps = abs(self._steps(capacity) - self._steps(total))
-            self.free = self._words(f"{steps / _STEPS:,.{_DIGITS}f}", capacity - total)
+            self.free = self._words(written(steps / _STEPS, f",.{_DIGITS}f"), capacity - total)
 
     def part(self, kind: PartKind, size: int | None) -> str:
         """One part of this plan."""
-        return "unknown" if size is None else self._words(self._parts[kind], size)
+        return tr("unknown") if size is None else self._words(self._parts[kind], size)
 
     def rest(self) -> str:
         """What is left or too much: "0.90 GiB free"; or that nobody can tell."""
         free = self.plan.free.value
         if free is None:
             return rest(self.plan, self.system)
-        return f"{self.free} too much" if free < 0 else f"{self.free} free"
+        if free < 0:
+            return tr("{size} too much", size=self.free)
+        return tr("{size} free", size=self.free)
 
     def _whole(self, size: int | None) -> str:
         if size is None:
-            return "unknown"
+            return tr("unknown")
         return self._words(format_parts([size], self._unit)[0], size)
 
     def _steps(self, size: int) -> int:
@@ -58,4 +61,6 @@ class DeviceSizes:
         """Something small is not shown as nothing."""
         nothing = format_bytes_in(0, self._unit, _DIGITS)
         small = size != 0 and number == nothing
-        return f"<{1 / _STEPS:.{_DIGITS}f} {self._unit}" if small else f"{number} {self._unit}"
+        if small:
+            return f"<{written(1 / _STEPS, f'.{_DIGITS}f')} {self._unit}"
+        return f"{number} {self._unit}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.language import mark, tr, trc
 from core.model.model import Role
 from core.plan.plan import PartKind, Plan, Verdict
 from core.plan.speed import tensor_parallel
@@ -12,7 +13,7 @@ from core.plan.speed.anatomy import Anatomy, PartOfToken
 from core.plan.speed.own_runs import measured
 from core.plan.speed.spill import cliff
 from core.provenance import format_value
-from core.units import UnitSystem, format_tokens
+from core.units import UnitSystem
 from gui import theme
 from gui.widgets.ceiling_plot import CeilingPlot, Curve
 from gui.widgets.elided_text import plain_tip
@@ -23,7 +24,7 @@ from gui.widgets.together import together
 from gui.widgets.token_bar import Segment, TokenBar
 from gui.widgets.wrap import Wrap
 
-_CEILING = (
+_CEILING = mark(
     "Writing one token takes a pass over all that is read for it, and memory gives only so many "
     "bytes in a second. No program can be faster: this is a limit, not a promise."
 )
@@ -36,8 +37,8 @@ _TONES: dict[PartOfToken, theme.Toned] = {
     PartOfToken.STATE: PartKind.STATE,
     PartOfToken.CACHE: PartKind.CACHE,
 }
-_MEASURE = "Measure the RAM of this computer"
-_TYPE = "Type a bandwidth…"
+_MEASURE = mark("Measure the RAM of this computer")
+_TYPE = mark("Type a bandwidth…")
 
 
 class SpeedSection(QWidget):
@@ -52,60 +53,64 @@ class SpeedSection(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.at_start = FactLabel("Ceiling with an empty cache", style=Style.HEADLINE)
+        self.at_start = FactLabel(tr("Ceiling with an empty cache"), style=Style.HEADLINE)
         self._arrow = Text("→", Style.HEADLINE)
-        self.at_depth = FactLabel("Ceiling at the chosen depth", style=Style.HEADLINE)
-        word = Text("ceiling", Style.HEADLINE)
-        word.setToolTip(plain_tip(_CEILING))
-        word.setAccessibleDescription(_CEILING)
+        self.at_depth = FactLabel(tr("Ceiling at the chosen depth"), style=Style.HEADLINE)
+        word = Text(tr("ceiling"), Style.HEADLINE)
+        word.setToolTip(plain_tip(tr(_CEILING)))
+        word.setAccessibleDescription(tr(_CEILING))
         self.where = LiveText(Style.MUTED)
-        self.bytes = FactLabel("Bytes read for one token")
-        self.low = FactLabel("Decode speed to expect, at least", style=Style.HEADLINE)
-        self.high = FactLabel("Decode speed to expect, at most", style=Style.HEADLINE)
+        self.bytes = FactLabel(tr("Bytes read for one token"))
+        self.low = FactLabel(tr("Decode speed to expect, at least"), style=Style.HEADLINE)
+        self.high = FactLabel(tr("Decode speed to expect, at most"), style=Style.HEADLINE)
         self._expect = _words(
             Style.HEADLINE,
-            Text("expect", Style.HEADLINE),
+            Text(trc("expect 12 to 15 tok/s", "expect"), Style.HEADLINE),
             self.low,
-            Text("to", Style.HEADLINE),
+            Text(trc("expect 12 to 15 tok/s", "to"), Style.HEADLINE),
             self.high,
         )
-        self.no_data = FactLabel("Decode speed to expect", style=Style.MUTED)
+        self.no_data = FactLabel(tr("Decode speed to expect"), style=Style.MUTED)
         self.basis = LiveText(Style.MUTED)
-        self.ttft = FactLabel("Seconds until the first token of a prompt of this depth")
-        self.prefill = FactLabel("Tokens of such a prompt read in a second")
+        self.ttft = FactLabel(tr("Seconds until the first token of a prompt of this depth"))
+        self.prefill = FactLabel(tr("Tokens of such a prompt read in a second"))
         self._prompt = _words(
             Style.BODY,
-            Text("first token after", Style.MUTED),
+            Text(trc("first token after 2.4 s at 900 tok/s", "first token after"), Style.MUTED),
             self.ttft,
-            Text("at", Style.MUTED),
+            Text(trc("first token after 2.4 s at 900 tok/s", "at"), Style.MUTED),
             self.prefill,
         )
-        self.arithmetic = FactLabel("Time of one token's arithmetic")
-        self.memory_side = FactLabel("Time of one token's bytes")
+        self.arithmetic = FactLabel(tr("Time of one token's arithmetic"))
+        self.memory_side = FactLabel(tr("Time of one token's bytes"))
         self._sides = _words(
             Style.BODY,
-            Text("in", Style.MUTED),
+            Text(trc("in 16 ms, arithmetic 4.2 ms", "in"), Style.MUTED),
             self.memory_side,
-            Text("arithmetic", Style.MUTED),
+            Text(trc("in 16 ms, arithmetic 4.2 ms", "arithmetic"), Style.MUTED),
             self.arithmetic,
         )
-        self.shared = FactLabel("Ceiling if the cards shared every layer")
+        self.shared = FactLabel(tr("Ceiling if the cards shared every layer"))
         self._shared = _words(
             Style.BODY,
             self.shared,
-            Text("if the cards shared every layer", Style.MUTED),
+            Text(tr("if the cards shared every layer"), Style.MUTED),
         )
         self.token = TokenBar()
+        self._remedy = ""
         self.remedy = QPushButton()
         self.remedy.clicked.connect(self._ask)
         self.plot = CeilingPlot(remedy=self.remedy)
         self._cost = _words(
-            Style.BODY, Text("reads", Style.MUTED), self.bytes, Text("a token", Style.MUTED)
+            Style.BODY,
+            Text(trc("reads 4.2 GiB a token", "reads"), Style.MUTED),
+            self.bytes,
+            Text(trc("reads 4.2 GiB a token", "a token"), Style.MUTED),
         )
         top = Wrap(last_right=True)
         top.set_cells(
             [
-                Text("SPEED", Style.HEADING),
+                Text(tr("SPEED"), Style.HEADING),
                 _words(Style.HEADLINE, word, self.at_start, self._arrow, self.at_depth),
                 self._expect,
                 self.no_data,
@@ -150,7 +155,7 @@ class SpeedSection(QWidget):
         self._show_token(plan, whole, units)
         self._show_remedy(_remedy(plan, measurable=measurable))
         if not ceiling.known:
-            self.plot.set_words(ceiling.note or "The ceiling is not known.")
+            self.plot.set_words(tr(ceiling.note) or tr("The ceiling is not known."))
             return
         context = plan.settings.context
         beyond = tuple(p for p in whole.speed.curve if p.depth > context)
@@ -171,8 +176,8 @@ class SpeedSection(QWidget):
             self.low.set_number(band.low, units, _bare(low))
             self.high.set_number(band.high, units)
         else:
-            self.no_data.set_number(band.mid, units, "expected: no data")
-        self.basis.set_text(band.basis)
+            self.no_data.set_number(band.mid, units, tr("expected: no data"))
+        self.basis.set_text(tr(band.basis))
         shared = tensor_parallel(plan) if len(plan.machine.gpus) > 1 else None
         _show(self._shared, shared is not None)
         if shared is not None:
@@ -187,21 +192,23 @@ class SpeedSection(QWidget):
         shares = anatomy.shares(plan.settings.depth)
         _show(self.token, bool(shares))
         deepest = whole.speed.curve[-1].bytes or 0
-        segments = [Segment(s.name, s.bytes, _TONES[s.part], s.holds) for s in shares]
+        segments = [Segment(tr(s.name), s.bytes, _TONES[s.part], s.holds) for s in shares]
         self.token.set_segments(segments, deepest, units)
         sides = anatomy.sides(plan.settings.depth)
         _show(self._sides, sides.memory.known and sides.arithmetic.known)
         self.memory_side.set_number(sides.memory, units)
         self.arithmetic.set_number(sides.arithmetic, units)
 
-    def _show_remedy(self, words: str) -> None:
+    def _show_remedy(self, remedy: str) -> None:
+        self._remedy = remedy
+        words = tr(remedy)
         if words != self.remedy.text():
             self.remedy.setText(words)
         if self.remedy.isHidden() is bool(words):
             self.remedy.setVisible(bool(words))
 
     def _ask(self) -> None:
-        asked = self.measure_asked if self.remedy.text() == _MEASURE else self.machine_asked
+        asked = self.measure_asked if self._remedy == _MEASURE else self.machine_asked
         asked.emit()
 
 
@@ -214,13 +221,19 @@ def _where(plan: Plan, *, sloped: bool) -> str:
     """What the two ends of the arrow are."""
     if not plan.speed.ceiling.known:
         return ""
-    depth = f"{format_tokens(plan.settings.depth)} tokens"
-    how = "if it fitted" if plan.verdict is Verdict.DOES_NOT_FIT else "at most"
-    return f"{how}, from an empty cache to {depth}" if sloped else f"{how}, with {depth} read"
+    depth, over = plan.settings.depth, plan.verdict is Verdict.DOES_NOT_FIT
+    if sloped and over:
+        return tr("if it fitted, from an empty cache to {depth:,} tokens", depth=depth)
+    if sloped:
+        return tr("at most, from an empty cache to {depth:,} tokens", depth=depth)
+    if over:
+        return tr("if it fitted, with {depth:,} tokens read", depth=depth)
+    return tr("at most, with {depth:,} tokens read", depth=depth)
 
 
 def _remedy(plan: Plan, *, measurable: bool) -> str:
-    """What leads to a bandwidth that is missing, as the words of a button; else nothing."""
+    """What leads to a bandwidth that is missing, as the words of a button (marked); else
+    nothing."""
     if plan.speed.ceiling.known or not plan.speed.bytes_per_token.value:
         return ""
     machine = plan.machine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from core.language import tr
 from core.plan.choice import Choice
 from gui.document import Document
 from gui.widgets.icon_button import IconButton
@@ -16,9 +17,9 @@ class StepButtons(QWidget):
         super().__init__(parent)
         self._document = document
         self._stack = document.undo_stack
-        self.undo = IconButton("undo", "Undo", labelled=True)
-        self.redo = IconButton("redo", "Redo", labelled=True)
-        self.reset = IconButton("reset", "Reset", labelled=True)
+        self.undo = IconButton("undo", tr("Undo"), labelled=True)
+        self.redo = IconButton("redo", tr("Redo"), labelled=True)
+        self.reset = IconButton("reset", tr("Reset"), labelled=True)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(self.fontMetrics().averageCharWidth() // 2)
@@ -34,7 +35,7 @@ class StepButtons(QWidget):
         document.plan_changed.connect(self._enable)
         self._name_undo(self._stack.undoText())
         self._name_redo(self._stack.redoText())
-        self.reset.setToolTip("Return every choice to its default")
+        self.reset.setToolTip(tr("Return every choice to its default"))
         self._enable()
 
     def _enable(self) -> None:
@@ -43,7 +44,7 @@ class StepButtons(QWidget):
         self.reset.setEnabled(self._document.choice != Choice())
 
     def _name_undo(self, what: str) -> None:
-        self.undo.setToolTip(f"Undo {what}".strip())
+        self.undo.setToolTip(tr("Undo {what}", what=what) if what else tr("Undo"))
 
     def _name_redo(self, what: str) -> None:
-        self.redo.setToolTip(f"Redo {what}".strip())
+        self.redo.setToolTip(tr("Redo {what}", what=what) if what else tr("Redo"))

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import tr, trc
 from core.model.cache_size import FP8
 from core.model.model import Model
 from core.plan import layer_count
 from core.plan.choice import CACHE_TYPES, Engine, FlashAttention
 from core.plan.engines import RULES
 from core.plan.plan import Plan
-from core.units import format_tokens
 from gui.document import Document
 from gui.panels.plan.also_set import AlsoSet
 from gui.panels.plan.beside import BesideRow
@@ -69,28 +69,28 @@ class WhatIfSection(QWidget):
         self._model: Model | None = None
         self._recipes: tuple[Recipe, ...] = ()
         choose = document.choose
-        self.context = SliderField("&Context", step=_CONTEXT_STEP, unit="tokens")
+        self.context = SliderField(tr("&Context"), step=_CONTEXT_STEP, unit=tr("tokens"))
         self.context.value_changed.connect(lambda n: choose(context=n, depth=None))
-        self.quantization = WordField("&Quantization")
+        self.quantization = WordField(tr("&Quantization"))
         self.quantization.value_changed.connect(self._requantize)
-        self.layers = SliderField("GPU &layers", unit="layers")
+        self.layers = SliderField(tr("GPU &layers"), unit=tr("layers"))
         self.layers.value_changed.connect(self._offload)
-        self.experts = SliderField("E&xperts in RAM", unit="layers")
+        self.experts = SliderField(tr("E&xperts in RAM"), unit=tr("layers"))
         self.experts.value_changed.connect(lambda n: choose(cpu_moe=n))
-        self.engine = _combo("Engine", tuple(RULES[engine].name for engine in Engine))
+        self.engine = _combo(tr("Engine"), tuple(RULES[engine].name for engine in Engine))
         self.engine.activated.connect(lambda n: choose(engine=tuple(Engine)[n]))
-        self.cache_k = _combo("K cache type", CACHE_TYPES)
+        self.cache_k = _combo(tr("K cache type"), CACHE_TYPES)
         self.cache_k.textActivated.connect(lambda name: self._cache(cache_k=name))
-        self.cache_v = _combo("V cache type", CACHE_TYPES)
+        self.cache_v = _combo(tr("V cache type"), CACHE_TYPES)
         self.cache_v.textActivated.connect(lambda name: self._cache(cache_v=name))
         self.slots = QSpinBox()
         self.slots.setRange(1, _MOST_SLOTS)
         self.slots.setKeyboardTracking(False)
-        self.slots.setAccessibleName("Slots")
-        self.slots.setToolTip("Requests served at the same time (-np)")
+        self.slots.setAccessibleName(tr("Slots"))
+        self.slots.setToolTip(tr("Requests served at the same time (-np)"))
         self.slots.valueChanged.connect(lambda n: choose(slots=n))
-        self.flash = _combo("Flash attention", tuple(FlashAttention))
-        self.flash.textActivated.connect(lambda word: choose(flash_attention=FlashAttention(word)))
+        self.flash = _combo(tr("Flash attention"), _flash_words())
+        self.flash.activated.connect(lambda n: choose(flash_attention=tuple(FlashAttention)[n]))
         self.margin = MarginButton(document)
         self.also = AlsoSet(document)
         self.beside = BesideRow(document)
@@ -116,10 +116,12 @@ class WhatIfSection(QWidget):
         for combo, word in (
             (self.cache_k, settings.cache_k),
             (self.cache_v, settings.cache_v),
-            (self.flash, plan.choice.flash_attention.value),
         ):
             if combo.currentText() != word:
                 combo.setCurrentText(word)  # `textActivated` is for users only
+        flash = tuple(FlashAttention).index(plan.choice.flash_attention)
+        if self.flash.currentIndex() != flash:
+            self.flash.setCurrentIndex(flash)
         if self.slots.value() != settings.slots:
             with QSignalBlocker(self.slots):
                 self.slots.setValue(settings.slots)
@@ -224,7 +226,7 @@ class WhatIfSection(QWidget):
                 field.label.setVisible(shown)
             if shown:
                 field.set_range(range(last + 1), 0, last)
-                field.set_suffix(f" of {last}")
+                field.set_suffix(tr(" of {last}", last=last))
                 field.set_value(value)
 
     def _requantize(self, index: int) -> None:
@@ -242,25 +244,25 @@ class WhatIfSection(QWidget):
         wrap = self._cache_row = Wrap()
         wrap.set_cells(
             [
-                labelled("&K", self.cache_k),
+                labelled(tr("&K"), self.cache_k),
                 labelled("V", self.cache_v),
-                labelled("&Slots", self.slots),
-                labelled("Fl&ash attention", self.flash),
+                labelled(tr("&Slots"), self.slots),
+                labelled(tr("Fl&ash attention"), self.flash),
             ]
         )
-        engine = QLabel("En&gine")
+        engine = QLabel(tr("En&gine"))
         engine.setBuddy(self.engine)
         self._engine_row = Wrap()
-        self._engine_row.set_cells([self.engine, labelled("Keep free", self.margin)])
+        self._engine_row.set_cells([self.engine, labelled(tr("Keep free"), self.margin)])
         rows: list[tuple[QWidget, QWidget, NoteLines | None]] = [
             (self.context.label, self.context, self.notes["context"]),
-            (QLabel("KV cache"), wrap, self.notes["cache"]),
+            (QLabel(tr("KV cache")), wrap, self.notes["cache"]),
             (engine, self._engine_row, None),
             (self.also.label, self.also, None),
             (self.quantization.label, self.quantization, self.notes["quantization"]),
             (self.layers.label, self.layers, self.notes["layers"]),
             (self.experts.label, self.experts, None),
-            (QLabel("Beside it"), self.beside, self.notes["beside"]),
+            (QLabel(tr("Beside it")), self.beside, self.notes["beside"]),
         ]
         height = self.flash.sizeHint().height()
         for row, (label, control, notes) in enumerate(rows):
@@ -275,8 +277,18 @@ class WhatIfSection(QWidget):
 def _trained(plan: Plan) -> str:
     trained = plan.model.shape.context_length
     if trained is None:
-        return "the file does not say what length it was trained for"
-    return f"trained for {format_tokens(trained)}"
+        return tr("the file does not say what length it was trained for")
+    return tr("trained for {tokens:,}", tokens=trained)
+
+
+def _flash_words() -> list[str]:
+    """In the order of `FlashAttention`."""
+    words = {
+        FlashAttention.ON: trc("flash attention", "on"),
+        FlashAttention.OFF: trc("flash attention", "off"),
+        FlashAttention.AUTO: trc("flash attention", "auto"),
+    }
+    return [words[each] for each in FlashAttention]
 
 
 def _combo(name: str, words: Sequence[str]) -> QComboBox:
