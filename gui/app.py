@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QSocketNotifier
 
     from gui.main_window import MainWindow
+    from gui.main_window.anew import View
 
 
 # By it a Wayland desktop lets a window come to the front (XDG activation protocol).
@@ -134,7 +136,9 @@ def _show(files: list[str]) -> int:
 
     from gui import crash, settings
     from gui.document import Document
+    from gui.language import Speech
     from gui.main_window import MainWindow
+    from gui.main_window.anew import show_again
     from gui.theme import Theme, icon
     from gui.workers import instance
 
@@ -162,26 +166,40 @@ def _show(files: list[str]) -> int:
     crash_log = crash.CrashLog(crash.default_path())
     crash_log.install()
     status: int | None = None
+    path, speech, theme = settings.default_path(), Speech(application), Theme(application)
+    view: View | None = None
     try:
-        window = MainWindow(Document(), Theme(application), settings.default_path())
-        crash_log.reported.connect(window.show_failure)
-        application.file_opened.connect(window.open_path)
-        here.files_came.connect(lambda names, token: _come_forward(window, names, token))
-        window.show()
-        if crash_log.crashed_before:
-            window.show_earlier_crash()
-        window.offer_first_steps()
-        if files:
-            window.open_files(files)
-        if here.first:
-            here.listen()
-        quitting = _quit_on_signals(window)
-        # What is loaded by now stays: Python need not look through it again, 50 ms each time, in
-        # the middle of a slider's movement.
-        gc.freeze()
-        status = application.exec()
-        quitting.setEnabled(False)
-        return status
+        while True:
+            stored = settings.load(path)
+            speech.speak(stored.language, stored.numbers)
+            window = MainWindow(Document(), theme, path)
+            crash_log.reported.connect(window.show_failure)
+            application.file_opened.connect(window.open_path)
+            come = here.files_came.connect(partial(_come_forward, window))
+            window.show()
+            if view is not None:
+                show_again(window, view)
+            else:
+                if crash_log.crashed_before:
+                    window.show_earlier_crash()
+                if files:
+                    window.open_files(files)
+                if here.first:
+                    here.listen()
+            window.offer_first_steps()
+            quitting = _quit_on_signals(window)
+            # What is loaded by now stays: Python need not look through it again, 50 ms each time,
+            # in the middle of a slider's movement.
+            gc.freeze()
+            status = application.exec()
+            quitting.setEnabled(False)
+            view = window.anew
+            if view is None:
+                return status
+            here.files_came.disconnect(come)
+            gc.unfreeze()
+            window.deleteLater()
+            application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     finally:
         here.close()
         crash_log.remove()

@@ -26,6 +26,8 @@ from PySide6.QtCore import (
     qInstallMessageHandler,
 )
 
+from core.language import tr
+
 # The log starts afresh beyond this; the former one is kept.
 _SIZE_LIMIT = 1_000_000
 # An error in a paint event comes back sixty times a second.
@@ -80,7 +82,7 @@ class CrashLog(QObject):
             self._mark.write_text(str(self.path.stat().st_size), "utf-8")
         except OSError:
             stream = sys.stderr  # None in a Windows program without a console
-            self._where = "standard error"
+            self._where = ""
         self._handler = logging.StreamHandler(stream) if stream else logging.NullHandler()
         self._handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         logging.getLogger().addHandler(self._handler)
@@ -116,8 +118,12 @@ class CrashLog(QObject):
         self._seen.add(place)
         logging.error("%s", "".join(lines))
         self.reported.emit(
-            f"Something went wrong inside the program ({type(error).__name__}). "
-            f"What is shown may be out of date; the details are in {self._where}."
+            tr(
+                "Something went wrong inside the program ({error}). "
+                "What is shown may be out of date; the details are in {place}.",
+                error=type(error).__name__,
+                place=self._where or tr("standard error"),
+            )
         )
 
     def _look_back(self) -> bool:

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from PySide6.QtCore import QStandardPaths
 
+from core import language
 from core.plan.keeping import Kept
 from core.units import UnitSystem
 from core.whole_file import write_whole
@@ -62,11 +63,14 @@ class Settings:
     ``links`` were opened, the latest first; ``model_folders`` are searched for models. ``tips``:
     whether first steps are shown. ``machine`` is the one of the last time as ``core.machine.spec``
     writes it, "" for this computer. ``choices`` are by the places of models, the latest last, as
-    ``core.plan.keeping`` writes them.
+    ``core.plan.keeping`` writes them. ``language`` is a code of ``core.language.NAMES``, ""
+    for the system's; ``numbers`` a style of its ``STYLES``, "" for the language's.
     """
 
     units: UnitSystem = UnitSystem.GIB
     theme: ThemeName = "system"
+    language: str = ""
+    numbers: str = ""
     recent_files: tuple[str, ...] = ()
     last_folder: str = ""
     geometry: str = ""
@@ -180,6 +184,8 @@ def _from_json(stored: dict[str, Any]) -> Settings:
     return Settings(
         units=_one_of(stored.get("units"), tuple(UnitSystem), UnitSystem.GIB),
         theme=_one_of(stored.get("theme"), get_args(ThemeName), "system"),
+        language=_one_of(stored.get("language"), tuple(language.NAMES), ""),
+        numbers=_one_of(stored.get("numbers"), tuple(language.STYLES), ""),
         recent_files=tuple(p for p in recent if isinstance(p, str))[:RECENT_LIMIT]
         if isinstance(recent, list)
         else (),

@@ -21,6 +21,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from core.drawing import tones
+from core.language import mark, tr
 from core.model.model import Role
 from core.plan.plan import PartKind, Verdict
 from core.plan.verdict import WORDS
@@ -35,11 +36,17 @@ class ThemeMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tone:
-    """How one thing is drawn and what it is called. ``color`` is "#rrggbb"."""
+    """How one thing is drawn and what it is called. ``color`` is "#rrggbb", ``name`` marked for
+    translation."""
 
     color: str
     pattern: Qt.BrushStyle
-    word: str
+    name: str
+
+    @property
+    def word(self) -> str:
+        """What it is called in the reader's language."""
+        return tr(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +83,19 @@ class Colors(tones.Shades):
             Verdict.DOES_NOT_FIT: self.bad,
             Verdict.UNKNOWN: self.muted,
         }[verdict]
-        return Mark(color, verdict.value, WORDS[verdict])
+        return Mark(color, verdict.value, tr(WORDS[verdict]))
 
     def severity(self, severity: Severity) -> Mark:
         """How the severity of a problem is said."""
         color = {Severity.NOTE: self.accent, Severity.WARNING: self.warn, Severity.ERROR: self.bad}
-        return Mark(color[severity], severity.value, severity.value.capitalize())
+        return Mark(color[severity], severity.value, tr(_SEVERITIES[severity]))
 
 
+_SEVERITIES = {
+    Severity.NOTE: mark("Note"),
+    Severity.WARNING: mark("Warning"),
+    Severity.ERROR: mark("Error"),
+}
 # Neighbours in a bar differ in lightness and pattern as well as in hue.
 _P = Qt.BrushStyle
 _PATTERNS = {

@@ -6,17 +6,19 @@ translates them in ``resources/translations/<code>.po``. A test fails while one 
 
 from __future__ import annotations
 
+import ast
+import io
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
-from babel.messages.extract import extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).parent.parent
 TRANSLATIONS = ROOT / "resources" / "translations"
-KEYWORDS = {"tr": None, "mark": None, "trn": (1, 2), "trc": ((1, "c"), 2)}
+SPEAKERS = {"tr": 1, "mark": 1, "trn": 2, "trc": 2}  # functions of core.language, by their texts
 # Without the dates that a catalogue usually has: it changes when a text does.
 HEADER = r"""msgid ""
 msgstr ""
@@ -33,10 +35,20 @@ def template() -> Catalog:
     """Every text of the source, with the files it stands in."""
     catalogue = Catalog(project="Weighbridge", charset="utf-8", fuzzy=False)
     for place in sources():
-        found = extract_from_file("python", ROOT / place, KEYWORDS, ("For translators:",))
-        for _, texts, comments, context in found:
-            catalogue.add(texts, None, [(place.as_posix(), None)], (), comments, context=context)
+        # Babel's own reader does not look into the braces of an f-string, where a call may stand.
+        for call in ast.walk(ast.parse((ROOT / place).read_text("utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+                name = call.func.id
+                texts = [a.value for a in call.args[: SPEAKERS.get(name, 0)] if _is_text(a)]
+                if texts and len(texts) == SPEAKERS[name]:
+                    context = texts.pop(0) if name == "trc" else None
+                    text = tuple(texts) if name == "trn" else texts[0]
+                    catalogue.add(text, None, [(place.as_posix(), None)], context=context)
     return catalogue
+
+
+def _is_text(argument: ast.expr) -> bool:
+    return isinstance(argument, ast.Constant) and isinstance(argument.value, str)
 
 
 def sources() -> Iterator[Path]:
@@ -52,6 +64,15 @@ def read(path: Path) -> Catalog:
         return read_po(file, locale=path.stem, charset="utf-8", abort_invalid=True)
 
 
+def compiled(path: Path) -> bytes:
+    """The catalogue as the program reads it; the same for the same texts."""
+    catalogue, made = read(path), io.BytesIO()
+    # Babel writes the time of day into what has none.
+    catalogue.creation_date = catalogue.revision_date = datetime(2000, 1, 1, tzinfo=UTC)
+    write_mo(made, catalogue)
+    return made.getvalue()
+
+
 def main() -> None:
     texts = template()
     for path in sorted(TRANSLATIONS.glob("*.po")):
@@ -61,8 +82,7 @@ def main() -> None:
         with path.open("wb") as file:
             file.write(HEADER.format(code=path.stem).encode())
             write_po(file, catalogue, width=100, sort_by_file=True, omit_header=True)
-        with path.with_suffix(".mo").open("wb") as file:
-            write_mo(file, read(path))
+        path.with_suffix(".mo").write_bytes(compiled(path))
         missing = sum(1 for message in catalogue if message.id and not message.string)
         print(f"{path.relative_to(ROOT)}: {len(catalogue)} texts, {missing} of them not translated")
 

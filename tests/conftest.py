@@ -13,6 +13,8 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["QT_SCALE_FACTOR"] = "1"
 os.environ.pop("QT_QPA_PLATFORMTHEME", None)
 os.environ.pop("QT_STYLE_OVERRIDE", None)
+# Nor does the language of whoever runs the tests matter.
+os.environ["LC_ALL"] = "C.UTF-8"
 # What the tests keep must not be what the user keeps.
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="weighbridge-tests-")
 os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.conf")

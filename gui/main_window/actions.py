@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,22 +10,24 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QUndoStack
 from PySide6.QtWidgets import QMainWindow, QMenu, QToolButton
 
+from core import language
 from core.gguf import display
+from core.language import mark, tr
 from core.machine.facts import MeasuredRate
 from core.units import UnitSystem, format_bandwidth
 from gui.theme import ThemeMode
 from gui.widgets.elided_text import plain_tip
 
-T = TypeVar("T", bound=StrEnum)
+T = TypeVar("T", bound=str)
 
 UNIT_WORDS = {
-    UnitSystem.GIB: "GiB (2³⁰ bytes)",
-    UnitSystem.GB: "GB (10⁹ bytes)",
+    UnitSystem.GIB: mark("GiB (2³⁰ bytes)"),
+    UnitSystem.GB: mark("GB (10⁹ bytes)"),
 }
 THEME_WORDS = {
-    ThemeMode.SYSTEM: "System",
-    ThemeMode.LIGHT: "Light",
-    ThemeMode.DARK: "Dark",
+    ThemeMode.SYSTEM: mark("System"),
+    ThemeMode.LIGHT: mark("Light"),
+    ThemeMode.DARK: mark("Dark"),
 }
 
 
@@ -36,57 +37,66 @@ class Actions(QObject):
     file_chosen = Signal(Path)
     units_chosen = Signal(UnitSystem)
     theme_chosen = Signal(ThemeMode)
+    language_chosen = Signal(str)  # a code of `core.language.NAMES`; "" for the system's
+    numbers_chosen = Signal(str)  # of `core.language.STYLES`; "" for the language's
 
     def __init__(self, window: QMainWindow, undo_stack: QUndoStack) -> None:
         super().__init__(window)
         self._window = window
-        self.open = self._action("&Open…", "Ctrl+O")
-        self.open_link = self._action("Open a lin&k…", "Ctrl+Shift+O")
-        self.library = self._action("&Models on this computer…", "Ctrl+M")
-        self.cancel = self._action("Stop reading", "Esc")
-        self.reload = self._action("Re&load file", "Ctrl+R")
-        self.close_model = self._action("&Close model", "Ctrl+W")
-        self.double_click = self._action("Open by &double-click…")
-        self.save_report = self._action("Sa&ve report…", "Ctrl+S")
-        self.quit = self._action("&Quit", "Ctrl+Q")
-        self.undo = undo_stack.createUndoAction(window, "Undo")
+        self.open = self._action(tr("&Open…"), "Ctrl+O")
+        self.open_link = self._action(tr("Open a lin&k…"), "Ctrl+Shift+O")
+        self.library = self._action(tr("&Models on this computer…"), "Ctrl+M")
+        self.cancel = self._action(tr("Stop reading"), "Esc")
+        self.reload = self._action(tr("Re&load file"), "Ctrl+R")
+        self.close_model = self._action(tr("&Close model"), "Ctrl+W")
+        self.double_click = self._action(tr("Open by &double-click…"))
+        self.save_report = self._action(tr("Sa&ve report…"), "Ctrl+S")
+        self.quit = self._action(tr("&Quit"), "Ctrl+Q")
+        self.undo = undo_stack.createUndoAction(window, tr("Undo"))
         self.undo.setShortcut(QKeySequence("Ctrl+Z"))
-        self.redo = undo_stack.createRedoAction(window, "Redo")
+        self.redo = undo_stack.createRedoAction(window, tr("Redo"))
         self.redo.setShortcut(QKeySequence("Ctrl+Shift+Z"))
-        self.reset = self._action("Re&set choices", "Ctrl+0")
-        self.copy_markdown = self._action("Copy report as &Markdown", "Ctrl+Shift+C")
-        self.copy_json = self._action("Copy report as &JSON")
-        self.copy_command = self._action("Copy &command…", "Ctrl+L")
-        self.paste_settings = self._action("&Paste settings…", "Ctrl+Shift+V")
-        self.filter = self._action("&Filter tensors or metadata", "Ctrl+F")
-        self.overview = self._action("&Overview", "Ctrl+1")
-        self.tensors = self._action("&Tensors", "Ctrl+2")
-        self.metadata = self._action("&Metadata", "Ctrl+3")
-        self.plan = self._action("&Plan", "Ctrl+4")
-        self.compare = self._action("&Compare machines and models", "Ctrl+5")
-        self.session = self._action("&Session", "Ctrl+6")
-        self.measure_run = self._action("Measure a ser&ver", "Ctrl+7")
-        self.history = self._action("Histor&y of runs", "Ctrl+8")
-        self.explain = self._action("&Explain", "Ctrl+9")
-        self.passes = self._action("Speculatio&n and several users…", "Ctrl+B")
-        self.detect = self._action("&Look at this computer again", "F5")
-        self.measure = self._action("Measure memory &bandwidth")
-        self.measure_disk = self._action("&Time the disk of this model")
-        self.use_measured = self._action("Plan with the &measured bandwidth")
+        self.reset = self._action(tr("Re&set choices"), "Ctrl+0")
+        self.copy_markdown = self._action(tr("Copy report as &Markdown"), "Ctrl+Shift+C")
+        self.copy_json = self._action(tr("Copy report as &JSON"))
+        self.copy_command = self._action(tr("Copy &command…"), "Ctrl+L")
+        self.paste_settings = self._action(tr("&Paste settings…"), "Ctrl+Shift+V")
+        self.filter = self._action(tr("&Filter tensors or metadata"), "Ctrl+F")
+        self.overview = self._action(tr("&Overview"), "Ctrl+1")
+        self.tensors = self._action(tr("&Tensors"), "Ctrl+2")
+        self.metadata = self._action(tr("&Metadata"), "Ctrl+3")
+        self.plan = self._action(tr("&Plan"), "Ctrl+4")
+        self.compare = self._action(tr("&Compare machines and models"), "Ctrl+5")
+        self.session = self._action(tr("&Session"), "Ctrl+6")
+        self.measure_run = self._action(tr("Measure a ser&ver"), "Ctrl+7")
+        self.history = self._action(tr("Histor&y of runs"), "Ctrl+8")
+        self.explain = self._action(tr("&Explain"), "Ctrl+9")
+        self.passes = self._action(tr("Speculatio&n and several users…"), "Ctrl+B")
+        self.detect = self._action(tr("&Look at this computer again"), "F5")
+        self.measure = self._action(tr("Measure memory &bandwidth"))
+        self.measure_disk = self._action(tr("&Time the disk of this model"))
+        self.use_measured = self._action(tr("Plan with the &measured bandwidth"))
         self.use_measured.setCheckable(True)
-        self.own_machines = self._action("&Own machines…")
-        self.save_machine = self._action("&Save machine report…")
-        self.check_engine = self._action("&Check with llama.cpp…", "Ctrl+K")
-        self.what_is_this = self._action("&What is this?", "Shift+F1")
-        self.glossary = self._action("&Glossary…", "Ctrl+F1")
-        self.first_steps = self._action("&First steps…")
-        self.shortcuts = self._action("&Keys…", "F1")
-        self.open_log = self._action("Open the &log")
-        self.about = self._action("&About Weighbridge…")
+        self.own_machines = self._action(tr("&Own machines…"))
+        self.save_machine = self._action(tr("&Save machine report…"))
+        self.check_engine = self._action(tr("&Check with llama.cpp…"), "Ctrl+K")
+        self.what_is_this = self._action(tr("&What is this?"), "Shift+F1")
+        self.glossary = self._action(tr("&Glossary…"), "Ctrl+F1")
+        self.first_steps = self._action(tr("&First steps…"))
+        self.shortcuts = self._action(tr("&Keys…"), "F1")
+        self.open_log = self._action(tr("Open the &log"))
+        self.about = self._action(tr("&About Weighbridge…"))
         for action in (self.what_is_this, self.glossary, self.shortcuts):
             action.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)  # in dialogs as well
-        self.units = _Switch(self, "&Units", UNIT_WORDS, self.units_chosen.emit)
-        self.theme = _Switch(self, "T&heme", THEME_WORDS, self.theme_chosen.emit)
+        self.units = _Switch(self, tr("&Units"), UNIT_WORDS, self.units_chosen.emit)
+        self.theme = _Switch(self, tr("T&heme"), THEME_WORDS, self.theme_chosen.emit)
+        languages = {"": mark("The system's")} | language.NAMES
+        self.language = _Choice(self, tr("Lan&guage"), languages, self.language_chosen.emit)
+        styles = {
+            "": mark("As the language writes them"),
+            **{name: name for name in language.STYLES},
+        }
+        self.numbers = _Choice(self, tr("Num&bers"), styles, self.numbers_chosen.emit)
         # For whoever needs a model to act on.
         self.with_model = (
             self.reload,
@@ -136,7 +146,7 @@ class Actions(QObject):
 
     def show_measured(self, rate: MeasuredRate | None) -> None:
         """Offer to plan with what was measured, and tell what that was."""
-        words = "Plan with the &measured bandwidth"
+        words = tr("Plan with the &measured bandwidth")
         if rate is not None:
             value = format_bandwidth(rate.value)
             words += f" ({value}, {rate.date})" if rate.date else f" ({value})"
@@ -161,7 +171,7 @@ class Actions(QObject):
             inside = [pair for pair in left if pair[1] in words]
             left = [pair for pair in left if pair not in inside]
             groups.append((_plain(top.text()), inside))
-        return [*groups, ("Besides", left)]
+        return [*groups, (tr("Besides"), left)]
 
     def _action(self, text: str, key: str = "") -> QAction:
         action = QAction(text, self._window)
@@ -173,23 +183,23 @@ class Actions(QObject):
 
     def _fill_menu_bar(self) -> None:
         bar = self._window.menuBar()
-        file = bar.addMenu("&File")
+        file = bar.addMenu(tr("&File"))
         file.addActions([self.open, self.open_link, self.library])
-        self.recent_menu = file.addMenu("Open &recent")
+        self.recent_menu = file.addMenu(tr("Open &recent"))
         self.recent_menu.setToolTipsVisible(True)
-        self.specimens_menu = file.addMenu("&Specimens")
+        self.specimens_menu = file.addMenu(tr("&Specimens"))
         file.addSeparator()
         file.addAction(self.save_report)
-        self.pictures_menu = file.addMenu("Save &picture")
+        self.pictures_menu = file.addMenu(tr("Save &picture"))
         file.addSeparator()
         file.addActions([self.reload, self.close_model, self.double_click, self.quit])
-        edit = bar.addMenu("&Edit")
+        edit = bar.addMenu(tr("&Edit"))
         edit.addActions([self.undo, self.redo, self.reset])
         edit.addSeparator()
         edit.addActions([self.copy_command, self.paste_settings])
         edit.addSeparator()
         edit.addActions([self.copy_markdown, self.copy_json])
-        view = bar.addMenu("&View")
+        view = bar.addMenu(tr("&View"))
         view.addActions([self.overview, self.tensors, self.metadata, self.plan])
         view.addSeparator()
         pages = [self.compare, self.session, self.measure_run, self.history]
@@ -199,41 +209,56 @@ class Actions(QObject):
         view.addSeparator()
         view.addMenu(self.units.menu)
         view.addMenu(self.theme.menu)
-        machine = bar.addMenu("&Machine")
+        view.addMenu(self.language.menu)
+        view.addMenu(self.numbers.menu)
+        machine = bar.addMenu(tr("&Machine"))
         machine.addActions([self.detect, self.measure, self.use_measured, self.measure_disk])
         machine.addSeparator()
         machine.addActions([self.own_machines, self.save_machine, self.check_engine])
-        help = bar.addMenu("&Help")
+        help = bar.addMenu(tr("&Help"))
         help.addActions([self.what_is_this, self.glossary, self.first_steps, self.shortcuts])
         help.addSeparator()
         help.addActions([self.open_log, self.about])
 
 
-class _Switch(QObject):
-    """One of a few values: a menu, and a button that opens the same menu."""
+class _Choice(QObject):
+    """A menu of a few values, one of which is ticked."""
 
     def __init__(
         self, actions: Actions, title: str, words: Mapping[T, str], choose: Callable[[T], None]
     ) -> None:
         super().__init__(actions)
-        self._title = title.replace("&", "")
         self.menu = QMenu(title, actions._window)
         group = QActionGroup(self)
-        self._actions: dict[StrEnum, QAction] = {}
+        self._actions: dict[str, QAction] = {}
         for value, text in words.items():
-            action = group.addAction(text)
+            action = group.addAction(tr(text))
             action.setCheckable(True)
             action.triggered.connect(lambda _=False, v=value: choose(v))
             self._actions[value] = action
         self.menu.addActions(group.actions())
+
+    def set_value(self, value: str) -> None:
+        """Tick a value."""
+        self._actions[value].setChecked(True)
+
+
+class _Switch(_Choice):
+    """And a button that opens the same menu."""
+
+    def __init__(
+        self, actions: Actions, title: str, words: Mapping[T, str], choose: Callable[[T], None]
+    ) -> None:
+        super().__init__(actions, title, words, choose)
+        self._title = _plain(title)
         self.button = QToolButton()
         self.button.clicked.connect(self._open)
         self.button.setAutoRaise(True)
         self.button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
-    def set_value(self, value: StrEnum, word: str) -> None:
+    def show_value(self, value: str, word: str) -> None:
         """Tick a value; the button shows it as ``word``."""
-        self._actions[value].setChecked(True)
+        self.set_value(value)
         self.button.setText(f"{word} ▾")
         self.button.setToolTip(self._title)
         self.button.setAccessibleName(f"{self._title}: {word}")

@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.gguf import display
+from core.language import mark, tr
 from core.model.model import Model
 from core.plan.matching import draft_problems, loads, projector_problems
 from gui.document import Document
@@ -16,8 +17,8 @@ from gui.workers import opening
 from gui.workers.runner import Runner
 
 _TITLES = {
-    Beside.PROJECTOR: "Attach a projector",
-    Beside.DRAFT: "Attach a draft model",
+    Beside.PROJECTOR: mark("Attach a projector"),
+    Beside.DRAFT: mark("Attach a draft model"),
 }
 
 
@@ -48,7 +49,7 @@ class Attaching(QObject):
         model = self._document.model
         folder = str(model.file.header.path.parent) if model and model.file.local else ""
         name, _ = QFileDialog.getOpenFileName(
-            self._window, _TITLES[kind], folder, "GGUF files (*.gguf);;All files (*)"
+            self._window, tr(_TITLES[kind]), folder, tr("GGUF files (*.gguf);;All files (*)")
         )
         if name:
             self.attach(kind, Path(name))
@@ -56,7 +57,7 @@ class Attaching(QObject):
     def attach(self, kind: Beside, path: Path) -> None:
         """Read this file and put it beside the open model."""
         self._kind, self._for = kind, self._document.model
-        self.said.emit(f"Reading {display(path.name)}…")
+        self.said.emit(tr("Reading {file}…", file=display(path.name)))
         self.opener.start(opening.opening(path))
 
     def _read(self, found: Model) -> None:

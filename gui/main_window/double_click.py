@@ -5,12 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
+from core.language import mark, tr
 from gui.widgets.text import Text
 from gui.workers import association
 from gui.workers.association import Association
 from gui.workers.runner import Runner
 
-_WHY = (
+_WHY = mark(
     "Weighbridge can be offered for .gguf files on your desktop: in the menu that opens a file "
     "with another program, and at a double-click. Only files of your own account are written."
 )
@@ -22,19 +23,21 @@ class DoubleClickDialog(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Open .gguf files by double-click")
-        self.says = Text("Looking at your desktop…", wrap=True)
-        self.default = QCheckBox("&Make Weighbridge the program for double-clicks")
+        self.setWindowTitle(tr("Open .gguf files by double-click"))
+        self.says = Text(tr("Looking at your desktop…"), wrap=True)
+        self.default = QCheckBox(tr("&Make Weighbridge the program for double-clicks"))
         self.default.setEnabled(False)
         self.buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
-        self.install = self.buttons.addButton("&Offer it", QDialogButtonBox.ButtonRole.ActionRole)
+        self.install = self.buttons.addButton(
+            tr("&Offer it"), QDialogButtonBox.ButtonRole.ActionRole
+        )
         self.install.setEnabled(False)
         self._runner = Runner("association", self)
         self._runner.finished.connect(self._show)
         self.install.clicked.connect(self._put_in)
         self.buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
-        column.addWidget(Text(_WHY, wrap=True))
+        column.addWidget(Text(tr(_WHY), wrap=True))
         column.addWidget(self.says)
         column.addWidget(self.default)
         column.addStretch(1)
@@ -57,10 +60,17 @@ class DoubleClickDialog(QDialog):
 
 def _words(found: Association) -> str:
     if found.problem is not None:
-        return f"{found.problem.message} {found.problem.advice}".rstrip()
+        return f"{tr(found.problem.message)} {tr(found.problem.advice)}".rstrip()
     if found.ours:
-        return "A double-click on a .gguf file opens Weighbridge."
-    offered = "Weighbridge is offered for .gguf files" if found.offered else "It is not offered yet"
-    if found.default:
-        return f"{offered}; a double-click opens {found.default.removesuffix('.desktop')}."
-    return f"{offered}; no program is set for a double-click."
+        return tr("A double-click on a .gguf file opens Weighbridge.")
+    program = found.default.removesuffix(".desktop")
+    if found.offered and program:
+        return tr(
+            "Weighbridge is offered for .gguf files; a double-click opens {program}.",
+            program=program,
+        )
+    if found.offered:
+        return tr("Weighbridge is offered for .gguf files; no program is set for a double-click.")
+    if program:
+        return tr("It is not offered yet; a double-click opens {program}.", program=program)
+    return tr("It is not offered yet; no program is set for a double-click.")

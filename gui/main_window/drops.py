@@ -6,6 +6,7 @@ from PySide6.QtCore import QMimeData, QRectF, Qt, QUrl
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from core.language import mark, tr
 from core.problems import Problem, Severity
 from core.remote import is_link
 from gui import theme
@@ -13,9 +14,9 @@ from gui.widgets.text import Style
 
 NOT_LOCAL = Problem(
     "not_local",
-    "What was dropped is neither a file of this computer nor a link to one on a web server.",
+    mark("What was dropped is neither a file of this computer nor a link to one on a web server."),
     Severity.WARNING,
-    "Drop a GGUF file, or the address of one.",
+    mark("Drop a GGUF file, or the address of one."),
 )
 
 
@@ -62,4 +63,5 @@ class DropHint(QWidget):
         )
         painter.setFont(Style.HEADLINE.font())
         painter.setPen(QColor(c.text))
-        painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), "Drop to weigh this file")
+        words = tr("Drop to weigh this file")
+        painter.drawText(self.rect(), int(Qt.AlignmentFlag.AlignCenter), words)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from core.language import tr
 from core.problems import Problem
 from core.remote import FileLink, Link, RepositoryLink, read_link
 from gui.document import Document
@@ -60,7 +61,7 @@ class Finding(QObject):
         try:
             link = read_link(text)
         except ValueError as error:
-            advice = "A link looks like https://huggingface.co/org/model."
+            advice = tr("A link looks like https://huggingface.co/org/model.")
             self.failed.emit(Problem("bad-link", str(error), advice=advice))
             return
         self._take(link, text)

@@ -11,6 +11,7 @@ from PySide6.QtGui import QContextMenuEvent, QDesktopServices
 from PySide6.QtWidgets import QAbstractButton, QApplication, QGroupBox, QLabel, QMenu, QWidget
 
 from core.gguf import display
+from core.language import mark, tr
 from core.problems import Problem, Severity
 from gui.widgets.live_text import LiveText
 
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
 
 EARLIER_CRASH = Problem(
     "crashed",
-    "The program ended with an error the last time.",
-    advice="What happened is in its log, which stays on this computer. A report of the error needs "
-    "it.",
+    mark("The program ended with an error the last time."),
+    advice=mark(
+        "What happened is in its log, which stays on this computer. A report of the error needs it."
+    ),
     severity=Severity.NOTE,
 )
 
@@ -53,7 +55,7 @@ def explain_at(window: MainWindow, event: QContextMenuEvent) -> None:
     menu = QMenu(window)
     menu.aboutToHide.connect(menu.deleteLater)
     for term in found:
-        action = menu.addAction(f"What is “{term.name}”?".replace("&", "&&"))
+        action = menu.addAction(tr("What is “{term}”?", term=term.name).replace("&", "&&"))
         action.triggered.connect(lambda _=False, t=term: open_glossary(window, t))
     menu.popup(event.globalPos())
 
@@ -110,6 +112,7 @@ def show_about(window: MainWindow) -> None:
 def open_log(window: MainWindow, path: Path) -> None:
     """Show the log in the program that the desktop has for text."""
     if not path.exists() or not path.stat().st_size:
-        window.say("The log is empty: nothing has gone wrong.")
+        window.say(tr("The log is empty: nothing has gone wrong."))
     elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
-        window.say(f"No program was found to show it; the log is {display(str(path))}.")
+        place = display(str(path))
+        window.say(tr("No program was found to show it; the log is {place}.", place=place))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from core.language import tr
 from core.machine import Machine, own, places
 
 
@@ -16,7 +17,7 @@ def save(window: QWidget, machine: Machine, say: Callable[[str], None]) -> None:
     name = re.sub(r"[^\w .()+-]+", " ", machine.name.removeprefix("This computer: ")).strip()
     suggested = places.home_of() / f"{name[:60] or 'machine'}.json"
     chosen, _ = QFileDialog.getSaveFileName(
-        window, "Save machine report", str(suggested), "Machine reports (*.json)"
+        window, tr("Save machine report"), str(suggested), tr("Machine reports (*.json)")
     )
     if not chosen:
         return
@@ -26,6 +27,6 @@ def save(window: QWidget, machine: Machine, say: Callable[[str], None]) -> None:
     try:
         path.write_text(own.report(machine), "utf-8")
     except OSError as error:
-        say(f"The report could not be saved: {error.strerror or error}.")
+        say(tr("The report could not be saved: {why}.", why=error.strerror or error))
         return
-    say(f"Saved {path.name}: hardware only, no serial numbers and no names of users.")
+    say(tr("Saved {file}: hardware only, no serial numbers and no names of users.", file=path.name))

@@ -71,8 +71,13 @@ class Measuring(QObject):
     def _look_again(self) -> None:
         """Runs were added, deleted or brought back; a run under way is looked at when it ends."""
         self._looked_at = None
-        if self._measure is None or not self._measure.busy:
+        if not self.busy:
             self._look()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run goes on."""
+        return self._measure is not None and self._measure.busy
 
     def measure_page(self) -> MeasurePage:
         """A run against a server."""

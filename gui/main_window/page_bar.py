@@ -8,6 +8,7 @@ from typing import TypeAlias
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
+from core.language import mark, tr
 from gui.widgets.reading_order import reading_order
 
 MakePage: TypeAlias = Callable[[], QWidget]
@@ -23,26 +24,29 @@ class PageBar(QTabBar):
         first = views.widget(0)
         assert first is not None
         self._pages = [first]
+        self._names = [mark("Plan")]
         self.setShape(QTabBar.Shape.RoundedSouth)
         self.setDrawBase(False)
         self.setExpanding(False)
         # In a narrow window names end in dots: all pages stay in sight.
         self.setUsesScrollButtons(False)
         self.setElideMode(Qt.TextElideMode.ElideRight)
-        self.setAccessibleName("Pages")
-        self.addTab("Plan")
+        self.setAccessibleName(tr("Pages"))
+        self.addTab(tr(self._names[0]))
         self.currentChanged.connect(self._show)
         views.currentChanged.connect(self.setCurrentIndex)
 
     def add_page(self, name: str, make: MakePage) -> None:
-        """One more page; ``make`` is called once, when it is first needed."""
+        """One more page, of a name marked for translation; ``make`` is called once, when it is
+        first needed."""
         place = QWidget()
         column = QVBoxLayout(place)
         column.setContentsMargins(0, 0, 0, 0)
         self._makers.append(make)
         self._pages.append(place)
+        self._names.append(name)
         self._views.addWidget(place)
-        self.setTabToolTip(self.addTab(name), name)
+        self.setTabToolTip(self.addTab(tr(name)), tr(name))
 
     def page(self, number: int) -> QWidget:
         """A page by its place, made now if it is not there yet."""
@@ -60,7 +64,7 @@ class PageBar(QTabBar):
 
     def open_named(self, name: str) -> None:
         """Bring a page to the front and give it the keyboard."""
-        number = next(n for n in range(self.count()) if self.tabText(n) == name)
+        number = self._names.index(name)
         self.setCurrentIndex(number)
         for first in reading_order(self.page(number)):
             first.setFocus()

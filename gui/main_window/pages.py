@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
+from core.language import mark
 from gui.document import Document
 
 if TYPE_CHECKING:
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 def add_pages(window: MainWindow) -> None:
     """The pages beside the plan, in the order of their keys."""
     bar, measuring = window.page_bar, window.measuring
-    bar.add_page("Compare", lambda: _compare(window))
-    bar.add_page("Session", lambda: _session(window))
-    bar.add_page("Measure", measuring.measure_page)
-    bar.add_page("History", measuring.history_page)
-    bar.add_page("Explain", lambda: _explain(window.document))
+    bar.add_page(mark("Compare"), lambda: _compare(window))
+    bar.add_page(mark("Session"), lambda: _session(window))
+    bar.add_page(mark("Measure"), measuring.measure_page)
+    bar.add_page(mark("History"), measuring.history_page)
+    bar.add_page(mark("Explain"), lambda: _explain(window.document))
 
 
 def _explain(document: Document) -> QWidget:

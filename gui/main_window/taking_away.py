@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QFileDialog, QMenu, QWidget
 
 from core.gguf import display
+from core.language import tr
 from core.machine import places
 from core.plan.plan import Plan
 from core.units import UnitSystem
@@ -22,7 +23,7 @@ def ask_for_report(window: QWidget, plan: Plan, units: UnitSystem) -> str:
     name = re.sub(r"[^\w .()+-]+", " ", plan.model.name or plan.model.file.header.path.stem)
     suggested = places.home_of() / f"{name.strip()[:60] or 'plan'}.html"
     chosen, _ = QFileDialog.getSaveFileName(
-        window, "Save report", str(suggested), "Web pages (*.html)"
+        window, tr("Save report"), str(suggested), tr("Web pages (*.html)")
     )
     if not chosen:
         return ""
@@ -38,8 +39,12 @@ def save_report(path: Path, plan: Plan, units: UnitSystem) -> str:
     try:
         path.write_text(html(plan, units, made), "utf-8")
     except OSError as error:
-        return f"{display(path.name)} could not be written: {error.strerror or error}."
-    return f"Saved as {display(path.name)}: the plan on one page, without the folders of files."
+        why = error.strerror or error
+        return tr("{file} could not be written: {why}.", file=display(path.name), why=why)
+    return tr(
+        "Saved as {file}: the plan on one page, without the folders of files.",
+        file=display(path.name),
+    )
 
 
 def fill_pictures(menu: QMenu, window: QWidget) -> None:
@@ -48,4 +53,4 @@ def fill_pictures(menu: QMenu, window: QWidget) -> None:
     for each in pictures(window):
         menu.addAction(f"{each.name}…".replace("&", "&&")).triggered.connect(each.ask)
     if menu.isEmpty():
-        menu.addAction("Nothing is drawn on this page").setEnabled(False)
+        menu.addAction(tr("Nothing is drawn on this page")).setEnabled(False)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
+from core.language import tr
 from core.machine import BandwidthMeasurement, Disk, Machine, facts
 from core.machine.machine import OwnRun
 from core.provenance import Number, format_value
@@ -41,19 +42,19 @@ class ThisComputer(QObject):
 
     def detect(self, *, wake: bool = False) -> None:
         """Look at it; ``wake`` sleeping GPUs, as somebody asked for it who can see them."""
-        self.said.emit("Looking at this computer…")
+        self.said.emit(tr("Looking at this computer…"))
         self.detector.start(computer.waking if wake else computer.detecting)
 
     def measure(self) -> None:
         """Time its memory."""
         if not self.meter.running:
-            self.said.emit("Measuring memory bandwidth…")
+            self.said.emit(tr("Measuring memory bandwidth…"))
             self.meter.start(computer.measuring)
 
     def measure_disk(self, path: Path) -> None:
         """Time the disk that ``path`` lies on, by reading that file."""
         if not self.disk_meter.running:
-            self.said.emit("Timing the disk of this model…")
+            self.said.emit(tr("Timing the disk of this model…"))
             self.disk_meter.start(computer.timing_disk(path))
 
     def use_measured(self, wanted: bool) -> None:
@@ -73,7 +74,8 @@ class ThisComputer(QObject):
 
     def _timed(self, measurement: BandwidthMeasurement) -> None:
         found = measurement.bandwidth
-        words = f"Memory bandwidth: {format_value(found.value, found.unit)}. {found.note}"
+        rate = format_value(found.value, found.unit)
+        words = f"{tr('Memory bandwidth: {rate}.', rate=rate)} {tr(found.note)}"
         before = facts.load(self._path)
         rates = before
         if self._detected is not None:
@@ -81,16 +83,18 @@ class ThisComputer(QObject):
         if rates != before:
             self._keep(rates)
         elif found.value is not None and found.note and before:
-            words = f"{words} {facts.KEPT}"
+            words = f"{words} {tr(facts.KEPT)}"
         self.said.emit(words.strip())
 
     def _timed_disk(self, answer: tuple[Disk, Number[float]]) -> None:
         disk, found = answer
-        what = disk.name or disk.kind.value
+        what = disk.name or tr(disk.kind.value)
         if found.value is None or self._detected is None:
-            self.said.emit(f"The disk ({what}) was not timed. {found.note}".strip())
+            told = tr("The disk ({disk}) was not timed.", disk=what)
+            self.said.emit(f"{told} {tr(found.note)}".strip())
             return
-        self.said.emit(f"The disk ({what}) reads {format_value(found.value, found.unit)}.")
+        rate = format_value(found.value, found.unit)
+        self.said.emit(tr("The disk ({disk}) reads {rate}.", disk=what, rate=rate))
         rates = facts.load(self._path)
         self._keep(facts.remembered(rates, self._detected, facts.name_of_disk(disk), found))
 

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QFileDialog, QMainWindow, QStackedWidget, QStyle, 
 import resources
 from core.gguf import display
 from core.gguf.names import is_projector
+from core.language import tr
 from core.model.model import Model
 from core.problems import Problem, Severity
 from core.remote import FileLink, is_link
@@ -29,6 +30,7 @@ from core.units import UnitSystem, format_bytes
 from gui.document import Document
 from gui.main_window import clipboard, helping, pages, taking_away
 from gui.main_window.actions import THEME_WORDS, Actions
+from gui.main_window.anew import View
 from gui.main_window.attaching import Attaching
 from gui.main_window.drops import NOT_LOCAL, DropHint, dropped_files, dropped_link
 from gui.main_window.engine_check import LOG_NAMES, EngineCheck
@@ -72,6 +74,7 @@ class MainWindow(QMainWindow):
         document.set_margins(self.settings.margins)
         theme.set_mode(ThemeMode(self.settings.theme))
         self._was_painted = False
+        self.anew: View | None = None  # closed for another one that shall show this
         self._opening: Path | FileLink | None = None
         self._link: FileLink | None = None  # of the open model, where it lies elsewhere
         self._missing: frozenset[Path] = frozenset()
@@ -121,7 +124,12 @@ class MainWindow(QMainWindow):
         else:
             self.open_path(names[0])
         if len(names) > 1:
-            self.say(f"Opened the first of {len(names)} files; one window shows one model.")
+            self.say(
+                tr(
+                    "Opened the first of {count} files; one window shows one model.",
+                    count=len(names),
+                )
+            )
 
     def open_path(self, name: str | Path) -> None:
         """Read this file off the GUI thread; what is shown stays until it has been read."""
@@ -147,9 +155,9 @@ class MainWindow(QMainWindow):
         """Let the user pick a file."""
         name, _ = QFileDialog.getOpenFileName(
             self,
-            "Open a model",
+            tr("Open a model"),
             self.settings.last_folder,
-            "GGUF models (*.gguf);;All files (*)",
+            tr("GGUF models (*.gguf);;All files (*)"),
         )
         if name:
             self.open_path(name)
@@ -175,7 +183,7 @@ class MainWindow(QMainWindow):
 
     def show_failure(self, sentence: str) -> None:
         """Say that the program itself failed."""
-        advice = "The file can be opened again. A report of this error needs the log."
+        advice = tr("The file can be opened again. A report of this error needs the log.")
         self._fail(*self._failures, Problem("internal", sentence, advice=advice))
 
     def _opened(self, model: Model) -> None:
@@ -193,7 +201,7 @@ class MainWindow(QMainWindow):
         choice = self.remembered.choice_for(model)
         self.document.set_model(model, choice)
         if choice is not None:
-            self.say("As you left this model the last time. Reset (Ctrl+0) takes it back.")
+            self.say(tr("As you left this model the last time. Reset (Ctrl+0) takes it back."))
 
     def close_model(self) -> None:
         """Back to the welcome page, without what was said beside the model."""
@@ -202,7 +210,8 @@ class MainWindow(QMainWindow):
         self.document.set_model(None)
 
     def _show_progress(self, count: int) -> None:
-        self.loading.set_progress(f"{format_bytes(count, self.document.units)} of its header")
+        size = format_bytes(count, self.document.units)
+        self.loading.set_progress(tr("{size} of its header", size=size))
 
     def _reading_ended(self) -> None:
         self._opening = None
@@ -216,7 +225,7 @@ class MainWindow(QMainWindow):
         if plan is not None:
             text = clipboard.report_as(form, plan, self.document.units)
             QGuiApplication.clipboard().setText(text)
-            self.say(f"The report is on the clipboard, as {form.value}.")
+            self.say(tr("The report is on the clipboard, as {form}.", form=form.value))
 
     def save_report(self) -> None:
         """Save the plan as a web page."""
@@ -313,18 +322,27 @@ class MainWindow(QMainWindow):
         """Show sizes in these units, now and next time."""
         self.kept.keep(units=units)
         self.document.set_units(units)
-        self._tick()
+        self.show_ticks()
 
     def choose_theme(self, mode: ThemeMode) -> None:
         """Use this theme, now and next time."""
         self.kept.keep(theme=mode.value)
         self._theme.set_mode(mode)
-        self._tick()
+        self.show_ticks()
 
-    def _tick(self) -> None:
+    def shown(self) -> View:
+        """What another window needs to show the same."""
+        model = self.document.model
+        place = self._opening or self._link or (model.file.header.path if model else None)
+        return View(place, self.page_bar.currentIndex())
+
+    def show_ticks(self) -> None:
+        """Tick what was chosen in the menus."""
         units, mode = self.document.units, self._theme.mode
-        self.commands.units.set_value(units, units.value)
-        self.commands.theme.set_value(mode, THEME_WORDS[mode])
+        self.commands.units.show_value(units, units.value)
+        self.commands.theme.show_value(mode, tr(THEME_WORDS[mode]))
+        self.commands.language.set_value(self.settings.language)
+        self.commands.numbers.set_value(self.settings.numbers)
 
     def _state(self) -> dict[str, Any]:
         """What the settings keep of the window itself, and of what was chosen in it."""
@@ -404,7 +422,11 @@ class MainWindow(QMainWindow):
 
     def _build(self) -> None:
         self.problems = ProblemArea(
-            {"file-changed": "Reload", "crashed": "Open log", "internal": "Open log"}
+            {
+                "file-changed": tr("Reload"),
+                "crashed": tr("Open log"),
+                "internal": tr("Open log"),
+            }
         )
         self.loading = LoadingStrip()
         self.welcome = WelcomePanel(self.document)
@@ -436,7 +458,7 @@ class MainWindow(QMainWindow):
         self.statusBar().addPermanentWidget(self.message, 1)
         for switch in (self.commands.units, self.commands.theme):
             self.statusBar().addPermanentWidget(switch.button)
-        self._tick()
+        self.show_ticks()
 
     def _connect(self) -> None:
         self.attaching = Attaching(self.document, self.page.plan.what_if.beside, self)

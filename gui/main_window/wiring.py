@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.tabular import TextFormat
 from gui import crash
-from gui.main_window import helping, machine_report, pages, taking_away
+from gui.main_window import anew, helping, machine_report, pages, taking_away
 
 if TYPE_CHECKING:
     from gui.main_window.window import MainWindow
@@ -56,5 +56,7 @@ def connect_actions(window: MainWindow) -> None:
         (a.about, lambda: helping.show_about(window)),
     ):
         action.triggered.connect(slot)
+    a.language_chosen.connect(lambda code: anew.choose_language(window, language=code))
+    a.numbers_chosen.connect(lambda style: anew.choose_language(window, numbers=style))
     menu = a.pictures_menu
     menu.aboutToShow.connect(lambda: taking_away.fill_pictures(menu, window))

@@ -1,0 +1,189 @@
+"""The window's language: chosen in a menu, kept, and spoken by the window that takes its place."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QLocale
+from PySide6.QtWidgets import QApplication, QDialogButtonBox, QSpinBox
+from pytestqt.qtbot import QtBot
+
+import resources
+from core.language import speak, tr, written
+from core.machine import catalogue
+from gui import settings
+from gui.language import Speech, code_for
+from gui.main_window import anew
+from gui.main_window.measuring import Measuring
+from gui.settings import Settings
+from gui.theme import Theme
+from tests.support.shown_window import shown_window
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = catalogue.machine("nvidia-geforce-rtx-3090")
+
+
+@pytest.fixture
+def speech(qapp: QApplication) -> Iterator[Speech]:
+    before = QLocale()
+    made = Speech(qapp)
+    yield made
+    made.speak("en", "")
+    QLocale.setDefault(before)
+    speak()
+
+
+def test_texts_numbers_boxes_and_the_buttons_of_qt_change_together(
+    speech: Speech, qtbot: QtBot
+) -> None:
+    speech.speak("es", "")
+    assert tr("&File") == "&Archivo"
+    assert written(12345.5, ",.1f") == "12.345,5"
+    box = QSpinBox()
+    qtbot.addWidget(box)
+    box.setRange(0, 10**6)
+    box.setGroupSeparatorShown(True)
+    box.setValue(123456)
+    assert box.text() == "123.456"
+    buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
+    qtbot.addWidget(buttons)
+    assert buttons.buttons()[0].text().replace("&", "") == "Cancelar"
+    speech.speak("en", "")
+    assert tr("&File") == "&File"
+    assert QLocale().toString(123456) == "123,456"
+
+
+def test_numbers_may_be_written_unlike_the_language(speech: Speech) -> None:
+    speech.speak("en", "12.345,6")
+    assert tr("&File") == "&File"
+    assert written(12345.5, ",.1f") == "12.345,5"
+    assert QLocale().decimalPoint() == ","
+
+
+@pytest.mark.parametrize(
+    ("system", "code"),
+    [
+        (["es-MX", "en-US"], "es"),
+        (["de-DE", "es-ES", "en-US"], "es"),
+        (["en-GB", "es"], "en"),
+        (["fi"], "en"),
+        ([], "en"),
+    ],
+)
+def test_the_systems_language_is_the_first_of_its_list_that_there_is(
+    system: list[str], code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(QLocale, "uiLanguages", lambda self: system)
+    assert code_for("") == code
+    assert code_for("es") == "es"
+
+
+@pytest.mark.parametrize("stored", ['"tlh"', "7", "null", '["es"]'])
+def test_a_language_that_there_is_not_is_the_systems(stored: str, tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    path.write_text(f'{{"version": 1, "language": {stored}, "numbers": {stored}, "theme": "dark"}}')
+    loaded = settings.load(path)
+    assert (loaded.language, loaded.numbers, loaded.theme) == ("", "", "dark")
+
+
+def test_a_language_and_a_style_of_numbers_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    chosen = Settings(language="es", numbers="12,345.6")
+    settings.save(path, chosen)
+    assert settings.load(path) == chosen
+
+
+def test_a_run_under_way_is_not_ended_by_another_language(
+    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shown_window(qtbot, theme, tmp_path, HERE) as window:
+        monkeypatch.setattr(Measuring, "busy", property(lambda self: True))
+        anew.choose_language(window, language="es")
+        assert window.isVisible() and window.anew is None
+        assert "A server is being measured" in window.message.text()
+        assert settings.load(tmp_path / "settings.json").language == "es"
+        monkeypatch.undo()
+
+
+def test_the_same_language_again_changes_nothing(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with shown_window(qtbot, theme, tmp_path, HERE) as window:
+        anew.choose_language(window, language="")
+        assert window.isVisible() and window.anew is None
+
+
+PROGRAM = """
+import sys
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from gui import app
+
+loop = QApplication.exec
+turns = []
+
+def windows():
+    return [w for w in QApplication.topLevelWidgets() if w.objectName() == "window"]
+
+def when(window, ready, act):
+    QTimer.singleShot(20, window, lambda: act() if ready() else when(window, ready, act))
+
+def watched():
+    window, = windows()
+    def opened():
+        return window.document.model is not None and not window.opener.running
+    def act():
+        menus = [a.text().replace("&", "") for a in window.menuBar().actions()]
+        page = window.page_bar.tabText(window.page_bar.currentIndex())
+        print(menus[0], page, window.document.model.name, window.document.choice.context, sep="|",
+              flush=True)
+        if turns:
+            return window.close()
+        turns.append(1)
+        window.document.choose(context=12288)
+        window.page_bar.open_named("Compare")
+        actions = window.commands.language.menu.actions()
+        next(a for a in actions if a.text() == "Español").trigger()
+    when(window, opened, act)
+    return loop()
+
+QApplication.exec = staticmethod(watched)
+status = app.run([sys.argv[1]])
+print(len(windows()), flush=True)
+sys.exit(status)
+"""
+
+
+def test_another_language_comes_at_once_with_the_same_model_page_and_choice(
+    tmp_path: Path,
+) -> None:
+    specimen = next(path for path in resources.specimens() if "Qwen3-4B" in path.name)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(specimen)],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "QT_QPA_PLATFORM": "offscreen",
+            "XDG_CONFIG_HOME": str(tmp_path),
+            "XDG_STATE_HOME": str(tmp_path / "state"),
+        },
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    first, second, left = done.stdout.splitlines()
+    assert first.startswith("File|Plan|Qwen3")
+    assert second.startswith("Archivo|Comparar|Qwen3")
+    assert second.endswith("|12288")
+    assert left == "1"  # the last; the one before it is gone
+    stored = json.loads((tmp_path / "weighbridge" / "settings.json").read_text("utf-8"))
+    assert stored["language"] == "es"
