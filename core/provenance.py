@@ -132,6 +132,14 @@ def format_value(
             return written(value, "," if isinstance(value, int) else ",.4g")
 
 
+def origin_words(source: Source) -> str:
+    """Who says so, in the reader's language. Of "catalogue: Apple specifications" that is the first
+    part: the second is somebody's own name or words."""
+    known = tr(source.origin)
+    who, colon, which = source.origin.partition(": ")
+    return f"{tr(who)}{colon}{which}" if colon and known == source.origin else known
+
+
 def explain(number: Number[int] | Number[float], system: UnitSystem = UnitSystem.GIB) -> str:
     """How a figure was come by, in lines: value, formula, inputs, source with date and rank, note.
 
@@ -144,7 +152,7 @@ def explain(number: Number[int] | Number[float], system: UnitSystem = UnitSystem
         lines.append(f"= {tr(number.formula)}")
     lines += [f"{tr(i.name)}: {format_value(i.value, i.unit, system)}" for i in number.inputs]
     date = f", {number.source.date}" if number.source.date else ""
-    lines.append(f"{tr(RANK_WORDS[number.source.rank])}: {tr(number.source.origin)}{date}")
+    lines.append(f"{tr(RANK_WORDS[number.source.rank])}: {origin_words(number.source)}{date}")
     if number.note:
         lines.append(tr(number.note))
     return "\n".join(lines)

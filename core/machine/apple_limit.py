@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.language import mark, tr
 from core.provenance import Input, Number, Rank, Source, Unit
 
 # Metal's recommendedMaxWorkingSetSize as a share of RAM, from the RAM size (GiB) on. Read from
@@ -9,7 +10,7 @@ from core.provenance import Input, Number, Rank, Source, Unit
 # 30,151 MB, 48 GB 40,201 MB, 64 GB 55,663 MB, 96 GB 83,494 MB, 128 GB 115,449 MB, 512 GB
 # 498,216 MB; an 8 GB Mac 5,727 MB. Up to macOS 14: two thirds to 32 GB, three quarters above.
 _SHARES = ((512, 0.90625), (128, 0.84), (64, 0.81), (32, 0.78), (16, 0.74), (0, 2 / 3))
-_NOTE = (
+_NOTE = mark(
     "Newer macOS gives the GPU this share by default, macOS 14 and earlier less (two thirds to "
     "three quarters). The limit can be raised with sysctl iogpu.wired_limit_mb."
 )
@@ -22,7 +23,7 @@ def working_set(ram: Number[int], wired_limit_mb: int = 0) -> Number[int]:
     """
     if ram.value is None:
         return ram
-    inputs = (Input("RAM", ram.value, Unit.BYTES),)
+    inputs = (Input(mark("RAM"), ram.value, Unit.BYTES),)
     if wired_limit_mb > 0:
         source = Source(Rank.REPORTED, "sysctl iogpu.wired_limit_mb")
         limit = min(wired_limit_mb * 2**20, ram.value)
@@ -31,8 +32,8 @@ def working_set(ram: Number[int], wired_limit_mb: int = 0) -> Number[int]:
     return Number(
         round(ram.value * share),
         Unit.BYTES,
-        Source(Rank.ESTIMATED, "Metal's default limit, from llama.cpp logs of other Macs"),
-        formula="RAM x share",
-        inputs=(*inputs, Input("share", share, Unit.SHARE)),
-        note=" ".join(part for part in (ram.note, _NOTE) if part),
+        Source(Rank.ESTIMATED, mark("Metal's default limit, from llama.cpp logs of other Macs")),
+        formula=mark("RAM x share"),
+        inputs=(*inputs, Input(mark("share"), share, Unit.SHARE)),
+        note=_NOTE if not ram.note else f"{tr(ram.note)} {tr(_NOTE)}",
     )

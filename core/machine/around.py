@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from core import units
-from core.machine.assemble import custom
+from core.language import mark, tr
+from core.machine.assemble import custom, ram_words
 from core.machine.machine import Device, Machine
 from core.machine.spec import THIS
 from core.provenance import Rank, Source
 
-_DDR4 = Source(Rank.ASSUMED, "a usual computer: two channels of DDR4-3200")
-_HOW = "write it like 64GiB@51.2"
+_DDR4 = Source(Rank.ASSUMED, mark("a usual computer: two channels of DDR4-3200"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,13 @@ class Ram:
     @property
     def words(self) -> str:
         """ "64.0 GiB RAM at 51.2 GB/s"."""
-        return f"{units.format_bytes(self.size)} RAM at {units.format_bandwidth(self.rate)}"
+        size, rate = units.format_bytes(self.size), units.format_bandwidth(self.rate)
+        return tr("{size} RAM at {rate}", size=size, rate=rate)
 
     @property
     def tail(self) -> str:
         """What the name of a card ends with that was put beside it: " + 64.0 GiB RAM"."""
-        return f" + {units.format_bytes(self.size)} RAM"
+        return f" + {ram_words(self.size)}"
 
 
 def typed_ram(size: int, rate: float) -> Ram:
@@ -57,7 +58,9 @@ def ram_from(text: str) -> Ram:
     """The RAM in "64GiB@51.2" (GB/s). Raises ValueError with a sentence."""
     size, at, rate = text.removeprefix("ram:").partition("@")
     if not at:
-        raise ValueError(f"{text[:40]!r} names no size and rate; {_HOW}")
+        raise ValueError(
+            tr("{text!r} names no size and rate; write it like 64GiB@51.2", text=text[:40])
+        )
     return typed_ram(units.parse_bytes(size, "GB"), units.parse_bandwidth(rate))
 
 

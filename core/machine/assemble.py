@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core import units
+from core.language import mark, tr
 from core.machine.apple_limit import working_set
 from core.machine.catalogue import unknown_host
 from core.machine.machine import (
@@ -19,7 +20,8 @@ from core.machine.machine import (
 from core.problems import Problem, Severity
 from core.provenance import Number, Rank, Source, Unit
 
-_TYPED = Source(Rank.REPORTED, "typed by you")
+_TYPED = Source(Rank.REPORTED, mark("typed by you"))
+_BY_PROCESSOR = mark("Read by the processor; the GPU may be faster.")
 
 
 def custom(
@@ -37,11 +39,19 @@ def custom(
     figure is not positive.
     """
     if memory_bytes <= 0:
-        raise ValueError("memory must be more than nothing; write it like 24 GB or 24 GiB")
+        raise ValueError(
+            tr(
+                "memory must be more than nothing; write it like {one} or {other}",
+                one="24 GB",
+                other="24 GiB",
+            )
+        )
     if bandwidth_bytes_per_second is not None and bandwidth_bytes_per_second <= 0:
-        raise ValueError("bandwidth must be more than nothing; write it like 936 GB/s")
+        raise ValueError(tr("bandwidth must be more than nothing; write it like 936 GB/s"))
     bandwidth = (
-        unknown_bandwidth("typed by you", "No bandwidth was given; it decides the speed.")
+        unknown_bandwidth(
+            mark("typed by you"), mark("No bandwidth was given; it decides the speed.")
+        )
         if bandwidth_bytes_per_second is None
         else Number(float(bandwidth_bytes_per_second), Unit.BYTES_PER_SECOND, _TYPED)
     )
@@ -67,18 +77,21 @@ def combine(*machines: Machine) -> Machine:
     one memory cannot be joined with another, or where none is given.
     """
     if not machines:
-        raise ValueError("nothing to combine; name at least one machine")
+        raise ValueError(tr("nothing to combine; name at least one machine"))
     for each in machines:
         if each.host is None:
             raise ValueError(
-                f"{each.name} has one memory for everything; it cannot be combined with others"
+                tr(
+                    "{machine} has one memory for everything; it cannot be combined with others",
+                    machine=each.name,
+                )
             )
     hosts = [h for each in machines if (h := each.host) is not None]
     host = next((h for h in reversed(hosts) if h.memory.known), hosts[-1])
     gpus = tuple(gpu for each in machines for gpu in each.gpus)
     names = counted([g.name for g in gpus] or [host.name])
     if gpus and host.memory.value is not None:
-        names.append(f"{units.format_bytes(host.memory.value)} RAM")
+        names.append(ram_words(host.memory.value))
     problems = tuple(dict.fromkeys(p for each in machines for p in each.problems))
     return Machine("custom", " + ".join(names), (*gpus, host), problems)
 
@@ -89,7 +102,13 @@ def with_ram(machine: Machine, ram_bytes: int) -> Machine:
     A Mac's GPU gets its share of it. Raises ValueError with a sentence if it is not positive.
     """
     if ram_bytes <= 0:
-        raise ValueError("memory must be more than nothing; write it like 64 GB or 64 GiB")
+        raise ValueError(
+            tr(
+                "memory must be more than nothing; write it like {one} or {other}",
+                one="64 GB",
+                other="64 GiB",
+            )
+        )
     ram = Number(ram_bytes, Unit.BYTES, _TYPED)
     devices = tuple(
         replace(d, memory=working_set(ram) if d.backend is Backend.METAL else ram)
@@ -110,14 +129,17 @@ def with_host_bandwidth(machine: Machine, bandwidth: Number[float]) -> Machine:
     if bandwidth.value is None:
         return machine
     if machine.host is None and machine.devices[0].bandwidth.value is None:
-        words = " ".join((bandwidth.note, "Read by the processor; the GPU may be faster.")).strip()
+        words = f"{tr(bandwidth.note)} {tr(_BY_PROCESSOR)}" if bandwidth.note else _BY_PROCESSOR
         device = replace(machine.devices[0], bandwidth=replace(bandwidth, note=words))
         return replace(machine, devices=(device, *machine.devices[1:]))
     if machine.host is None:
         note = Problem(
             "measured_on_cpu",
-            f"The processor alone reads {units.format_bandwidth(bandwidth.value)}; the GPU shares "
-            "this memory and can be faster, so its own figure stays.",
+            tr(
+                "The processor alone reads {rate}; the GPU shares this memory and can be faster, "
+                "so its own figure stays.",
+                rate=units.format_bandwidth(bandwidth.value),
+            ),
             Severity.NOTE,
         )
         return replace(machine, problems=(*machine.problems, note))
@@ -125,6 +147,11 @@ def with_host_bandwidth(machine: Machine, bandwidth: Number[float]) -> Machine:
         replace(d, bandwidth=bandwidth) if d.kind is DeviceKind.HOST else d for d in machine.devices
     )
     return replace(machine, devices=devices)
+
+
+def ram_words(size: int) -> str:
+    """What the name of a machine says of its RAM: "64.0 GiB RAM"."""
+    return tr("{size} RAM", size=units.format_bytes(size))
 
 
 def _figures(device: Device) -> str:

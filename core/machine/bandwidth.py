@@ -18,17 +18,20 @@ from datetime import date
 from pathlib import Path
 
 from core import units
+from core.language import mark, tr
 from core.machine.detect import ram
 from core.machine.detect.limits import text_of, whole
 from core.machine.machine import unknown_bandwidth
 from core.provenance import Input, Number, Rank, Source, Unit
 
-ORIGIN = "memory read by this program"
+ORIGIN = mark("memory read by this program")
 _CHUNK = 8 * 2**20  # bytes read between two looks at the clock; a fraction of a millisecond
 _LEAST = 64 * 2**20  # bytes per thread, where the cache is not known
 _SHARE_OF_RAM = 0.25  # of what is available: measuring must not push anything out
 _BUSY = 0.10  # share of all processors that others may use before the figure is doubtful
 _SPREAD = 0.15  # between the best and the worst run
+_NO_ROOM = mark("There is too little free memory for it.")
+_STOPPED = mark("It was stopped.")
 _LOOK = 0.2  # seconds of looking at the load before the start
 
 
@@ -79,26 +82,26 @@ def measure_bandwidth(
     cache = last_level_cache()
     size = array_bytes(count, cache, ram().available)
     if size < _CHUNK:
-        return _none("There is too little free memory for it.", count, size)
+        return _none(_NO_ROOM, count, size)
     try:
         import numpy  # noqa: F401  (only to know that it is there)
         import psutil
     except ImportError:
-        return _none("numpy or psutil is missing.", count, size)
+        return _none(mark("numpy or psutil is missing."), count, size)
     stop = cancelled or (lambda: False)
     load_before = _load()
     before = _Busy(psutil)
     if _wait(_LOOK, stop):
-        return _none("It was stopped.", count, size, stopped=True)
+        return _none(_STOPPED, count, size, stopped=True)
     busy_before = before.share()
     during = _Busy(psutil)
     try:
         runs, finished = _run(count, size, seconds, repeats, stop)
     except MemoryError:
-        return _none("There is too little free memory for it.", count, size)
+        return _none(_NO_ROOM, count, size)
     busy_during = during.share()
     if not runs:
-        return _none("It was stopped.", count, size, stopped=True)
+        return _none(_STOPPED, count, size, stopped=True)
     reasons = doubts(runs, busy_before, busy_during, size * count, cache)
     return BandwidthMeasurement(
         _figure(runs, count, size, reasons),
@@ -158,15 +161,19 @@ def doubts(
     found = []
     busy = max(busy_before or 0.0, busy_during or 0.0)
     if busy > _BUSY:
-        found.append(f"Other programs used {units.format_share(busy)} of the processors.")
+        share = units.format_share(busy)
+        found.append(tr("Other programs used {share} of the processors.", share=share))
     best = max(runs)
     if best and (best - min(runs)) / best > _SPREAD:
         share = units.format_share((best - min(runs)) / best)
-        found.append(f"The runs differ by {share}.")
+        found.append(tr("The runs differ by {share}.", share=share))
     if cache is not None and total_bytes < 2 * cache:
         found.append(
-            f"The {units.format_bytes(total_bytes)} read is not far beyond the "
-            f"{units.format_bytes(cache)} cache."
+            tr(
+                "The {size} read is not far beyond the {cache} cache.",
+                size=units.format_bytes(total_bytes),
+                cache=units.format_bytes(cache),
+            )
         )
     return tuple(found)
 
@@ -285,17 +292,20 @@ def _figure(
 ) -> Number[float]:
     note = ""  # nothing speaks against it
     if reasons:
-        note = f"Doubtful, measure again when the computer is idle. {' '.join(reasons)}"
+        note = tr(
+            "Doubtful, measure again when the computer is idle. {reasons}",
+            reasons=" ".join(reasons),
+        )
     return Number(
         max(runs),
         Unit.BYTES_PER_SECOND,
         Source(Rank.MEASURED, ORIGIN, date.today().isoformat()),
-        formula="bytes read / seconds, best of the runs",
+        formula=mark("bytes read / seconds, best of the runs"),
         inputs=(
-            Input("runs", len(runs)),
-            Input("threads", count),
-            Input("array of each", size, Unit.BYTES),
-            Input("slowest run", min(runs), Unit.BYTES_PER_SECOND),
+            Input(mark("runs"), len(runs)),
+            Input(mark("threads"), count),
+            Input(mark("array of each"), size, Unit.BYTES),
+            Input(mark("slowest run"), min(runs), Unit.BYTES_PER_SECOND),
         ),
         note=note,
     )

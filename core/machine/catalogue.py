@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TypeVar
 
+from core.language import mark, tr
 from core.machine.apple_limit import working_set
 from core.machine.link import written
 from core.machine.machine import (
@@ -38,20 +39,30 @@ __all__ = [
 
 T = TypeVar("T")
 _KIND_WORDS = {
-    RowKind.DESKTOP_GPU: "desktop graphics card",
-    RowKind.LAPTOP_GPU: "laptop graphics mobile notebook",
-    RowKind.DATACENTER: "datacenter server graphics card",
-    RowKind.APU: "apu integrated graphics unified igpu",
-    RowKind.APPLE: "apple mac macbook unified",
-    RowKind.CPU: "cpu ram processor",
+    RowKind.DESKTOP_GPU: mark("desktop graphics card"),
+    RowKind.LAPTOP_GPU: mark("laptop graphics mobile notebook"),
+    RowKind.DATACENTER: mark("datacenter server graphics card"),
+    RowKind.APU: mark("apu integrated graphics unified igpu"),
+    RowKind.APPLE: mark("apple mac macbook unified"),
+    RowKind.CPU: mark("cpu ram processor"),
 }
-_DRIVER_KEEPS = "The driver keeps a few MiB; error correction, where it is on, takes a sixteenth."
-_FITTED = "The most that can be fitted; say what is."
-_SHARED_LIMIT = (
-    "The system lends the GPU part of this: on Linux the GTT limit, half by default and raised "
-    "with ttm.pages_limit; on Windows half unless the firmware sets more aside."
+_DRIVER_KEEPS = mark(
+    "The driver keeps a few MiB; error correction, where it is on, takes a sixteenth."
 )
-_OWN_RAM = "The computer around the card is not part of the catalogue; say how much RAM it has."
+_FITTED = mark("The most that can be fitted; say what is.")
+_FITTED_AND_LENT = mark(
+    "The most that can be fitted; say what is. The system lends the GPU part of this: on Linux "
+    "the GTT limit, half by default and raised with ttm.pages_limit; on Windows half unless the "
+    "firmware sets more aside."
+)
+_FITTED_MAC = mark(
+    "The most that can be fitted; say what is. Newer macOS gives the GPU this share by default, "
+    "macOS 14 and earlier less (two thirds to three quarters). The limit can be raised with sysctl "
+    "iogpu.wired_limit_mb."
+)
+_OWN_RAM = mark(
+    "The computer around the card is not part of the catalogue; say how much RAM it has."
+)
 
 
 def all() -> tuple[Row, ...]:
@@ -68,8 +79,15 @@ def row(id: str) -> Row:
 
     close = [each.id for each in search(id.replace("-", " "))[:3]]
     close = close or get_close_matches(id, [each.id for each in all_rows()], n=3)
-    hint = f"; did you mean {' or '.join(close)}?" if close else ""
-    raise LookupError(f"the catalogue has no machine {id!r}{hint}")
+    if not close:
+        raise LookupError(tr("the catalogue has no machine {id!r}", id=id))
+    raise LookupError(
+        tr(
+            "the catalogue has no machine {id!r}; did you mean {others}?",
+            id=id,
+            others=tr(" or ").join(close),
+        )
+    )
 
 
 def find(id: str) -> Row | None:
@@ -161,9 +179,9 @@ def unknown_host() -> Device:
         name="Host",
         kind=DeviceKind.HOST,
         backend=Backend.CPU,
-        memory=unknown_bytes("catalogue", _OWN_RAM),
+        memory=unknown_bytes(mark("catalogue"), _OWN_RAM),
         used=nothing_used(),
-        bandwidth=unknown_bandwidth("catalogue", _OWN_RAM),
+        bandwidth=unknown_bandwidth(mark("catalogue"), _OWN_RAM),
     )
 
 
@@ -171,12 +189,14 @@ def _flops(rows: tuple[Row, ...], tflops: list[float | None]) -> Number[float]:
     """The rate of the rows; the least of them where they differ."""
     known = [rate for rate in tflops if rate is not None]
     if len(known) < len(rows):
-        return unknown_flops("catalogue", "The catalogue does not tell how fast it computes.")
+        note = mark("The catalogue does not tell how fast it computes.")
+        return unknown_flops(mark("catalogue"), note)
     least = min(known)
     source = rows[known.index(least)].provenance
     if _all_equal(known):
         return Number(least * 1e12, Unit.FLOPS, source)
-    note = f"At least this: its name stands for {', '.join(row.name for row in rows)}."
+    names = ", ".join(row.name for row in rows)
+    note = tr("At least this: its name stands for {names}.", names=names)
     return Number(least * 1e12, Unit.FLOPS, replace(source, rank=Rank.ESTIMATED), note=note)
 
 
@@ -186,12 +206,12 @@ def _memory(each: Row) -> Number[int]:
         return Number(each.driver_mib * MIB, Unit.BYTES, source)
     if each.fixed_memory:
         return Number(each.nominal_bytes, Unit.BYTES, each.provenance, note=_DRIVER_KEEPS)
-    notes = [_FITTED]
-    if each.kind is RowKind.APU and each.vendor in ("AMD", "Intel"):
-        notes.append(_SHARED_LIMIT)
+    lent = each.kind is RowKind.APU and each.vendor in ("AMD", "Intel")
     source = replace(each.provenance, rank=Rank.ASSUMED)
-    ram = Number(each.nominal_bytes, Unit.BYTES, source, note=" ".join(notes))
-    return working_set(ram) if each.kind is RowKind.APPLE else ram
+    ram = Number(each.nominal_bytes, Unit.BYTES, source, note=_FITTED_AND_LENT if lent else _FITTED)
+    if each.kind is RowKind.APPLE:
+        return replace(working_set(ram), note=_FITTED_MAC)
+    return ram
 
 
 def _backend(each: Row) -> Backend:
@@ -221,7 +241,8 @@ def _holds(each: Row, wanted: list[str]) -> bool:
 
 
 def _haystack(each: Row) -> str:
-    parts = (each.name, each.vendor, _KIND_WORDS[each.kind], each.kind, each.id)
+    kind = _KIND_WORDS[each.kind]
+    parts = (each.name, each.vendor, kind, tr(kind), each.kind, each.id)
     return f"{' '.join(parts)} {each.memory_gb}gb".lower()
 
 

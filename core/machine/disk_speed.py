@@ -15,10 +15,11 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
+from core.language import mark, tr
 from core.machine.machine import unknown_bandwidth
 from core.provenance import Input, Number, Rank, Source, Unit
 
-ORIGIN = "file read by this program"
+ORIGIN = mark("file read by this program")
 LEAST = 128 * 2**20  # bytes; less is over before a disk is at its speed
 _MOST = 4 * 2**30
 _CHUNK = 8 * 2**20  # a multiple of every disk's block
@@ -36,17 +37,17 @@ def measure_disk(
     try:
         handle = _open(path)
     except (OSError, ValueError) as error:
-        return _none(f"The file could not be read past the file cache: {_reason(error)}.")
+        return _none(_unreadable(error))
     if handle is None:
-        return _none("This system has no simple way to read past its file cache.")
+        return _none(mark("This system has no simple way to read past its file cache."))
     try:
         size = os.fstat(handle).st_size
         if size < LEAST:
-            return _none("The file is too small to tell.")
+            return _none(mark("The file is too small to tell."))
         with mmap.mmap(-1, _CHUNK) as buffer:  # its address is that of a page, as disks want it
             return _timed(handle, size, buffer, seconds, cancelled or (lambda: False))
     except (OSError, ValueError) as error:
-        return _none(f"The file could not be read past the file cache: {_reason(error)}.")
+        return _none(_unreadable(error))
     finally:
         os.close(handle)
 
@@ -72,20 +73,23 @@ def _timed(
     done = 0
     while done < end and time.perf_counter() - start < seconds:
         if stop():
-            return _none("It was stopped.")
+            return _none(mark("It was stopped."))
         count = os.preadv(handle, [buffer], done)
         if count <= 0:
             break
         done += count
     taken = time.perf_counter() - start
     if done < LEAST and taken < seconds:
-        return _none("The file ended before it could be timed.")
+        return _none(mark("The file ended before it could be timed."))
     return Number(
         done / taken,
         Unit.BYTES_PER_SECOND,
         Source(Rank.MEASURED, ORIGIN, date.today().isoformat()),
-        formula="bytes read / seconds",
-        inputs=(Input("bytes read", done, Unit.BYTES), Input("seconds", taken, Unit.SECONDS)),
+        formula=mark("bytes read / seconds"),
+        inputs=(
+            Input(mark("bytes read"), done, Unit.BYTES),
+            Input(mark("seconds"), taken, Unit.SECONDS),
+        ),
     )
 
 
@@ -93,5 +97,6 @@ def _none(note: str) -> Number[float]:
     return unknown_bandwidth(ORIGIN, note)
 
 
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
+def _unreadable(error: Exception) -> str:
+    why = getattr(error, "strerror", None) or str(error)
+    return tr("The file could not be read past the file cache: {why}.", why=why)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.gguf import display
+from core.language import mark
 from core.machine import places
 from core.machine.assemble import with_host_bandwidth
 from core.machine.machine import Device, DeviceKind, Disk, Machine
@@ -20,7 +21,7 @@ from core.units import LARGEST
 
 VERSION = 1
 RAM = "RAM"  # what the host's memory is called here, whatever the processor is called
-KEPT = "The earlier figure, which nothing speaks against, stays."
+KEPT = mark("The earlier figure, which nothing speaks against, stays.")
 _LONGEST = 500
 _MOST = 100  # rates in one file
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from core.language import mark
 from core.provenance import Input, Number, Source, Unit
 
 # Bytes per second of one lane in one direction, by generation: the transfer rate less what the
@@ -19,7 +20,7 @@ _LANE = {
     6: 64e9 / 8 * 242 / 256,
 }
 _GIGATRANSFERS = {2.5: 1, 5.0: 2, 8.0: 3, 16.0: 4, 32.0: 5, 64.0: 6}
-_RESTS = "A link that rests is slowed down to save power."
+_RESTS = mark("A link that rests is slowed down to save power.")
 _WRITTEN = re.compile(r"PCIe (\d)\.0 x(\d+)")
 
 
@@ -45,8 +46,8 @@ def pcie(generation: int, lanes: int, source: Source) -> Number[float] | None:
         lane * lanes,
         Unit.BYTES_PER_SECOND,
         source,
-        formula="bytes per second of one lane x lanes",
-        inputs=(Input("PCIe generation", generation), Input("lanes", lanes)),
+        formula=mark("bytes per second of one lane x lanes"),
+        inputs=(Input(mark("PCIe generation"), generation), Input(mark("lanes"), lanes)),
     )
 
 

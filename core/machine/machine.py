@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from core.language import mark, tr
 from core.machine.link import Link
 from core.machine.rows import RowKind
 from core.problems import Problem
 from core.provenance import Number, Rank, Source, Unit
+
+_HERE = mark("This computer: ")
 
 
 class DeviceKind(StrEnum):
@@ -58,7 +61,7 @@ def unknown_flops(origin: str, note: str) -> Number[float]:
     return Number(None, Unit.FLOPS, Source(Rank.REPORTED, origin), note=note)
 
 
-_NO_FLOPS = unknown_flops("catalogue", "Nobody tells how fast it computes.")
+_NO_FLOPS = unknown_flops(mark("catalogue"), mark("Nobody tells how fast it computes."))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,22 @@ def counted(names: Sequence[str]) -> list[str]:
     return [f"{names.count(n)}x {n}" if names.count(n) > 1 else n for n in dict.fromkeys(names)]
 
 
+def named_here(label: str) -> str:
+    """What this computer is called, by what it has."""
+    return tr(_HERE) + label
+
+
+def bare_name(machine: Machine) -> str:
+    """The name of a machine without the words that this computer's begins with."""
+    return machine.name.removeprefix(_HERE).removeprefix(tr(_HERE))
+
+
+def english_name(machine: Machine) -> str:
+    """The name as files have it, whatever the reader's language."""
+    bare = bare_name(machine)
+    return machine.name if bare == machine.name else _HERE + bare
+
+
 def unknown_bytes(origin: str, note: str) -> Number[int]:
     """A size that ``origin`` does not tell; ``note`` says why and what would help."""
     return Number(None, Unit.BYTES, Source(Rank.REPORTED, origin), note=note)
@@ -177,4 +196,4 @@ def unknown_bandwidth(origin: str, note: str) -> Number[float]:
 
 def nothing_used() -> Number[int]:
     """What others hold on a machine that is not this one."""
-    return Number(0, Unit.BYTES, Source(Rank.ASSUMED, "a machine that runs nothing else"))
+    return Number(0, Unit.BYTES, Source(Rank.ASSUMED, mark("a machine that runs nothing else")))

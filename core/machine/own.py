@@ -27,9 +27,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from core.language import mark, tr, trn
 from core.machine import places
 from core.machine.export import as_dict
-from core.machine.machine import Device, Machine
+from core.machine.machine import Device, Machine, bare_name
 from core.machine.reading import machine_of
 from core.problems import Problem, Severity
 from core.provenance import Number, Rank
@@ -39,6 +40,7 @@ VERSION = 1
 _KIND = "weighbridge machines"
 _MOST = 1000  # machines in one file
 _NAME_LENGTH = 80
+_THERE = mark("Measured on that computer.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ def load(path: Path | None = None) -> Stored:
     except ValueError as error:
         with suppress(OSError):
             path.replace(path.with_suffix(".json.kept"))
-        return Stored((), _problem(f"Your machines could not be read: {error}.", path))
+        return Stored((), _problem(tr("Your machines could not be read: {why}.", why=error), path))
     machines, wrong = [], []
     for each in listed:
         try:
@@ -79,7 +81,12 @@ def load(path: Path | None = None) -> Stored:
         return Stored(tuple(machines))
     with suppress(OSError):  # what was left out is not lost when the file is written again
         path.with_suffix(".json.kept").write_bytes(path.read_bytes())
-    words = f"{len(wrong)} of your machines could not be read: {wrong[0]}."
+    words = trn(
+        "{count} of your machines could not be read: {why}.",
+        "{count} of your machines could not be read: {why}.",
+        len(wrong),
+        why=wrong[0],
+    )
     return Stored(tuple(machines), _problem(words, path))
 
 
@@ -94,8 +101,8 @@ def find(id: str, path: Path | None = None) -> Machine:
     for each in stored:
         if each.id == id:
             return each
-    known = ", ".join(each.id for each in stored) or "none"
-    raise LookupError(f"there is no machine {id!r} among your own ({known})")
+    known = ", ".join(each.id for each in stored) or tr("none")
+    raise LookupError(tr("there is no machine {id!r} among your own ({known})", id=id, known=known))
 
 
 def added(machines: tuple[Machine, ...], machine: Machine, name: str = "") -> tuple[Machine, ...]:
@@ -103,8 +110,8 @@ def added(machines: tuple[Machine, ...], machine: Machine, name: str = "") -> tu
 
     A name that is taken gets a number.
     """
-    wanted = " ".join((name or machine.name.removeprefix("This computer: ")).split())[:_NAME_LENGTH]
-    wanted = wanted or "Machine"
+    wanted = " ".join((name or bare_name(machine)).split())[:_NAME_LENGTH]
+    wanted = wanted or tr("Machine")
     name = _free(wanted, {m.name for m in machines}, "{} ({})")
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "machine"
     id = _free(PREFIX + slug, {m.id for m in machines}, "{}-{}")
@@ -118,9 +125,9 @@ def renamed(machines: tuple[Machine, ...], id: str, name: str) -> tuple[Machine,
     """
     name = " ".join(name.split())[:_NAME_LENGTH]
     if not name:
-        raise ValueError("a machine needs a name")
+        raise ValueError(tr("a machine needs a name"))
     if any(m.name == name and m.id != id for m in machines):
-        raise ValueError(f"there is a machine {name!r} already")
+        raise ValueError(tr("there is a machine {name!r} already", name=name))
     return tuple(replace(m, name=name) if m.id == id else m for m in machines)
 
 
@@ -157,7 +164,7 @@ def opened(path: Path) -> tuple[Machine, ...]:
     try:
         values = places.read_json(path)
     except FileNotFoundError:
-        raise ValueError(f"there is no file {path.name}") from None
+        raise ValueError(tr("there is no file {name}", name=path.name)) from None
     if isinstance(values, dict) and "machines" not in values:
         return (_elsewhere(machine_of(values)),)
     return tuple(_elsewhere(machine_of(each)) for each in _listed(values))
@@ -169,14 +176,16 @@ def _file(machines: Iterable[Machine]) -> dict[str, object]:
 
 def _listed(values: object) -> list[object]:
     if not isinstance(values, dict) or values.get("kind") != _KIND:
-        raise ValueError("this is no file of machines")
+        raise ValueError(tr("this is no file of machines"))
     version, listed = values.get("version"), values.get("machines")
     if not isinstance(version, int) or not isinstance(listed, list):
-        raise ValueError("this is no file of machines")
+        raise ValueError(tr("this is no file of machines"))
     if version > VERSION:
-        raise ValueError("this file of machines was made by a newer version of the program")
+        raise ValueError(tr("this file of machines was made by a newer version of the program"))
     if len(listed) > _MOST:
-        raise ValueError(f"it lists {len(listed):,} machines; {_MOST:,} is the most")
+        raise ValueError(
+            tr("it lists {count:,} machines; {most:,} is the most", count=len(listed), most=_MOST)
+        )
     return listed
 
 
@@ -185,7 +194,7 @@ def _elsewhere(machine: Machine) -> Machine:
     return replace(
         machine,
         id="custom" if machine.id == "this" else machine.id,
-        name=machine.name.removeprefix("This computer: "),
+        name=bare_name(machine),
         devices=tuple(_reported(device) for device in machine.devices),
     )
 
@@ -199,7 +208,7 @@ def _reported(device: Device) -> Device:
 
 def _not_here(number: Number[float]) -> Number[float]:
     source = replace(number.source, rank=Rank.REPORTED)
-    note = " ".join(("Measured on that computer.", number.note)).strip()
+    note = f"{tr(_THERE)} {tr(number.note)}" if number.note else _THERE
     return replace(number, source=source, note=note)
 
 
@@ -216,7 +225,10 @@ def _problem(message: str, path: Path) -> Problem:
         "own_machines_unreadable",
         message,
         Severity.WARNING,
-        f"The file is kept as {kept}; a newer version of the program, or a text editor, may "
-        "still save what is in it.",
+        tr(
+            "The file is kept as {kept}; a newer version of the program, or a text editor, may "
+            "still save what is in it.",
+            kept=kept,
+        ),
         where=path.name,
     )

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from core.language import tr
 from core.whole_file import write_whole
 
 # No file of ours comes near this; one that does was not written by us.
@@ -49,13 +50,15 @@ def read_json(path: Path) -> object:
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ValueError(f"{path.name} could not be read: {reason}") from None
+        raise ValueError(
+            tr("{name} could not be read: {why}", name=path.name, why=reason)
+        ) from None
     if len(data) > _SIZE_LIMIT:
-        raise ValueError(f"{path.name} is too large for a file of machines")
+        raise ValueError(tr("{name} is too large for a file of machines", name=path.name))
     try:
         return json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
-        raise ValueError(f"{path.name} is no JSON file") from None
+        raise ValueError(tr("{name} is no JSON file", name=path.name)) from None
 
 
 def write_json(path: Path, values: object) -> None:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import TypeGuard, TypeVar
 
 from core.gguf import display
+from core.language import mark, tr
 from core.machine.export import SCHEMA
 from core.machine.link import Link
 from core.machine.machine import Backend, Device, DeviceKind, Disk, DiskKind, Machine
@@ -24,35 +25,36 @@ _MOST_DEVICES = 64
 _MOST_FLOPS = 10**19
 _LONGEST = 300  # characters of a name
 _LONGEST_NOTE = 2000
+_REPORT = mark("machine report")
 E = TypeVar("E", bound=StrEnum)
 N = TypeVar("N", int, float)
 
 
 def machine_of(values: object) -> Machine:
     """The machine of a report. ``values`` is what json.loads gives."""
-    table = _table(values, "the machine")
+    table = _table(values, tr("the machine"))
     schema = table.get("schema", SCHEMA)
     if not isinstance(schema, int) or schema < 1:
-        raise ValueError("this is no machine report")
+        raise ValueError(tr("this is no machine report"))
     if schema > SCHEMA:
-        raise ValueError("this machine report was made by a newer version of the program")
+        raise ValueError(tr("this machine report was made by a newer version of the program"))
     listed = table.get("devices")
     if not isinstance(listed, list) or not listed:
-        raise ValueError("this is no machine report: it lists no devices")
+        raise ValueError(tr("this is no machine report: it lists no devices"))
     if len(listed) > _MOST_DEVICES:
-        raise ValueError(f"a machine cannot have {len(listed)} devices")
-    devices = [_device(each, f"device {n}") for n, each in enumerate(listed, 1)]
+        raise ValueError(tr("a machine cannot have {count} devices", count=len(listed)))
+    devices = [_device(each, tr("device {number}", number=n)) for n, each in enumerate(listed, 1)]
     hosts = [d for d in devices if d.kind is DeviceKind.HOST]
     if len(hosts) > 1:
-        raise ValueError("a machine has one host at most")
+        raise ValueError(tr("a machine has one host at most"))
     if not hosts and not (len(devices) == 1 and devices[0].unified):
-        raise ValueError("the machine has no host, and is not one memory for everything")
+        raise ValueError(tr("the machine has no host, and is not one memory for everything"))
     gpus = [d for d in devices if d.kind is DeviceKind.GPU]
     problems = table.get("problems")
     disk = table.get("disk")
     return Machine(
-        id=_text(table.get("id"), "id") or "custom",
-        name=_text(table.get("name"), "name") or devices[0].name,
+        id=_text(table.get("id"), tr("id")) or "custom",
+        name=_text(table.get("name"), tr("name")) or devices[0].name,
         devices=(*gpus, *hosts),
         problems=tuple(_problem(p) for p in problems[:100]) if isinstance(problems, list) else (),
         disk=None if disk is None else _disk(disk),
@@ -61,26 +63,28 @@ def machine_of(values: object) -> Machine:
 
 def _device(values: object, what: str) -> Device:
     table = _table(values, what)
-    kind = _one_of(DeviceKind, table.get("kind"), f"kind of {what}")
-    backend = _one_of(Backend, table.get("backend"), f"backend of {what}")
+    kind = _one_of(DeviceKind, table.get("kind"), tr("kind of {what}", what=what))
+    backend = _one_of(Backend, table.get("backend"), tr("backend of {what}", what=what))
     part = table.get("part")
     cores = table.get("cores")
     return Device(
-        name=_text(table.get("name"), f"name of {what}") or kind.value,
+        name=_text(table.get("name"), tr("name of {what}", what=what)) or kind.value,
         kind=kind,
         backend=backend,
-        memory=_bytes(table.get("memory"), f"memory of {what}"),
-        used=_bytes(table.get("used"), f"memory in use of {what}"),
-        bandwidth=_rate(table.get("bandwidth"), f"bandwidth of {what}"),
+        memory=_bytes(table.get("memory"), tr("memory of {what}", what=what)),
+        used=_bytes(table.get("used"), tr("memory in use of {what}", what=what)),
+        bandwidth=_rate(table.get("bandwidth"), tr("bandwidth of {what}", what=what)),
         unified=kind is DeviceKind.GPU and table.get("unified") is True,
-        cores=None if cores is None else _number(cores, f"cores of {what}", Unit.COUNT, _count),
-        catalogue_id=_text(table.get("catalogue_id"), f"catalogue id of {what}"),
-        flops=_flops(table.get("flops"), f"arithmetic of {what}"),
-        flops32=_flops(table.get("flops32"), f"arithmetic of {what}"),
-        memory_type=_text(table.get("memory_type"), f"kind of memory of {what}"),
-        architecture=_text(table.get("architecture"), f"architecture of {what}"),
-        part=None if part is None else _one_of(RowKind, part, f"part of {what}"),
-        link=_link(table.get("link"), f"link of {what}"),
+        cores=None
+        if cores is None
+        else _number(cores, tr("cores of {what}", what=what), Unit.COUNT, _count),
+        catalogue_id=_text(table.get("catalogue_id"), tr("catalogue id of {what}", what=what)),
+        flops=_flops(table.get("flops"), tr("arithmetic of {what}", what=what)),
+        flops32=_flops(table.get("flops32"), tr("arithmetic of {what}", what=what)),
+        memory_type=_text(table.get("memory_type"), tr("kind of memory of {what}", what=what)),
+        architecture=_text(table.get("architecture"), tr("architecture of {what}", what=what)),
+        part=None if part is None else _one_of(RowKind, part, tr("part of {what}", what=what)),
+        link=_link(table.get("link"), tr("link of {what}", what=what)),
         margin=_margin(table.get("margin"), what),
     )
 
@@ -89,17 +93,17 @@ def _margin(value: object, what: str) -> int | None:
     """Bytes that shall stay free; None where nobody said."""
     margin = _count(value, LARGEST)
     if value is not None and margin is None:
-        raise ValueError(f"what shall stay free on {what} is no size")
+        raise ValueError(tr("what shall stay free on {what} is no size", what=what))
     return margin
 
 
 def _disk(values: object) -> Disk:
-    table = _table(values, "the disk")
+    table = _table(values, tr("the disk"))
     return Disk(
-        kind=_one_of(DiskKind, table.get("kind"), "kind of the disk"),
-        name=_text(table.get("name"), "name of the disk"),
-        read=_rate(table.get("read"), "rate of the disk"),
-        link=_link(table.get("link"), "link of the disk"),
+        kind=_one_of(DiskKind, table.get("kind"), tr("kind of the disk")),
+        name=_text(table.get("name"), tr("name of the disk")),
+        read=_rate(table.get("read"), tr("rate of the disk")),
+        link=_link(table.get("link"), tr("link of the disk")),
     )
 
 
@@ -112,12 +116,12 @@ def _link(values: object, what: str) -> Link | None:
 
 
 def _problem(values: object) -> Problem:
-    table = _table(values, "a problem")
+    table = _table(values, tr("a problem"))
     return Problem(
-        code=_text(table.get("code"), "code of a problem"),
-        message=_text(table.get("message"), "message of a problem", _LONGEST_NOTE),
-        severity=_one_of(Severity, table.get("severity"), "severity of a problem"),
-        advice=_text(table.get("advice"), "advice of a problem", _LONGEST_NOTE),
+        code=_text(table.get("code"), tr("code of a problem")),
+        message=_text(table.get("message"), tr("message of a problem"), _LONGEST_NOTE),
+        severity=_one_of(Severity, table.get("severity"), tr("severity of a problem")),
+        advice=_text(table.get("advice"), tr("advice of a problem"), _LONGEST_NOTE),
     )
 
 
@@ -138,17 +142,21 @@ def _number(
 ) -> Number[N]:
     """A figure; absent or null is unknown."""
     if values is None:
-        source = Source(Rank.REPORTED, "machine report")
-        return Number(None, unit, source, note="The report does not tell it.")
+        source = Source(Rank.REPORTED, _REPORT)
+        return Number(None, unit, source, note=mark("The report does not tell it."))
     table = _table(values, what)
     value = table.get("value")
     parsed = parse(value)
     if value is not None and parsed is None:
-        raise ValueError(f"the {what} is {display(str(value))[:40]}, which cannot be")
+        shown = display(str(value))[:40]
+        raise ValueError(tr("the {what} is {value}, which cannot be", what=what, value=shown))
     if table.get("unit", unit.value) != unit.value:
-        raise ValueError(f"the {what} is not in {unit.value or 'whole numbers'}")
-    rank = _one_of(Rank, table.get("rank", Rank.REPORTED.value), f"rank of the {what}")
-    origin = _text(table.get("origin"), what) or "machine report"
+        words = unit.value or tr("whole numbers")
+        raise ValueError(tr("the {what} is not in {unit}", what=what, unit=words))
+    rank = _one_of(
+        Rank, table.get("rank", Rank.REPORTED.value), tr("rank of the {what}", what=what)
+    )
+    origin = _text(table.get("origin"), what) or _REPORT
     return Number(
         parsed,
         unit,
@@ -164,13 +172,13 @@ def _inputs(values: object, what: str) -> tuple[Input, ...]:
         return ()
     found = []
     for name, each in list(values.items())[:20]:
-        table = _table(each, f"inputs of the {what}")
+        table = _table(each, tr("inputs of the {what}", what=what))
         value: object = table.get("value")
         if isinstance(value, str):
             value = _text(value, what)
         elif value is not None and not _is_figure(value):
             continue
-        unit = _one_of(Unit, table.get("unit", ""), f"unit of an input of the {what}")
+        unit = _one_of(Unit, table.get("unit", ""), tr("unit of an input of the {what}", what=what))
         found.append(Input(_text(name, what), value, unit))
     return tuple(found)
 
@@ -193,7 +201,9 @@ def _positive(value: object, most: int) -> float | None:
 
 def _table(values: object, what: str) -> Mapping[str, object]:
     if not isinstance(values, dict):
-        raise ValueError(f"this is no machine report: {what} is missing or of another kind")
+        raise ValueError(
+            tr("this is no machine report: {what} is missing or of another kind", what=what)
+        )
     return values
 
 
@@ -201,7 +211,7 @@ def _text(value: object, what: str, longest: int = _LONGEST) -> str:
     if value is None:
         return ""
     if not isinstance(value, str):
-        raise ValueError(f"the {what} is no text")
+        raise ValueError(tr("the {what} is no text", what=what))
     return " ".join(display(value[:longest]).split())
 
 
@@ -210,4 +220,6 @@ def _one_of(kinds: type[E], value: object, what: str) -> E:
         return kinds(value)  # type: ignore[arg-type]  # whatever it is, it says ValueError
     except ValueError:
         shown = display(str(value))[:40]
-        raise ValueError(f"the {what} is {shown!r}, which this version does not know") from None
+        raise ValueError(
+            tr("the {what} is {value!r}, which this version does not know", what=what, value=shown)
+        ) from None

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
+from core.language import mark
 from core.provenance import Rank, Source
 
 CHECKED = "2026-11-30"  # when the rows were last held against their sources
 GIB = 2**30
+_CATALOGUE = mark("catalogue")
 MIB = 2**20
 
 
@@ -66,7 +68,7 @@ class Row:
     @property
     def provenance(self) -> Source:
         """Who says what the row says."""
-        return Source(self.rank, f"catalogue: {self.source}", CHECKED)
+        return Source(self.rank, f"{_CATALOGUE}: {self.source}", CHECKED)
 
     @property
     def nominal_bytes(self) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from core.language import tr
 from core.machine import catalogue
 from core.machine.assemble import combine, custom, with_ram
 from core.machine.machine import Backend, Device, DeviceKind, Machine, with_margin
@@ -45,7 +46,7 @@ def machine_from(text: str, named: Callable[[str], Machine] | None = None) -> Ma
             many[1] if many else 1
         )
     if len(made) > MOST_PARTS:
-        raise ValueError(f"at most {MOST_PARTS} devices make one machine")
+        raise ValueError(tr("at most {count} devices make one machine", count=MOST_PARTS))
     machine = made[0] if len(made) == 1 else combine(*made)
     return with_ram(machine, ram) if ram else machine
 
@@ -85,7 +86,8 @@ def _part(text: str, named: Callable[[str], Machine]) -> Machine:
         return named(text)
     kind, size, rate, word = figures.groups()
     if word is not None and word not in (backend.value for backend in Backend):
-        raise ValueError(f"there is no backend {word!r}; one of {', '.join(Backend)}")
+        known = ", ".join(Backend)
+        raise ValueError(tr("there is no backend {word!r}; one of {known}", word=word, known=known))
     return custom(
         parse_bytes(size, "GB"),
         None if rate is None else parse_bandwidth(rate),

@@ -10,11 +10,12 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.language import tr
 from core.machine import Machine, own, places
+from core.machine.machine import bare_name
 
 
 def save(window: QWidget, machine: Machine, say: Callable[[str], None]) -> None:
     """Ask for a place and write the report there; ``say`` gets a sentence on how it went."""
-    name = re.sub(r"[^\w .()+-]+", " ", machine.name.removeprefix("This computer: ")).strip()
+    name = re.sub(r"[^\w .()+-]+", " ", bare_name(machine)).strip()
     suggested = places.home_of() / f"{name[:60] or 'machine'}.json"
     chosen, _ = QFileDialog.getSaveFileName(
         window, tr("Save machine report"), str(suggested), tr("Machine reports (*.json)")

@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from core.language import mark, tr
 from core.machine.catalogue import described, match
 from core.machine.detect import dmi, processor
 from core.machine.detect.disk import disk_of
@@ -23,6 +24,7 @@ from core.machine.machine import (
     Disk,
     Machine,
     counted,
+    named_here,
     unknown_bytes,
 )
 from core.machine.places import home_of
@@ -33,10 +35,12 @@ __all__ = ["detect", "disk_of", "ram"]
 
 _VIRTUAL = Problem(
     "virtual_machine",
-    "This is a virtual machine: its memory modules are not shown, and neighbours may share its "
-    "bandwidth.",
+    mark(
+        "This is a virtual machine: its memory modules are not shown, and neighbours may share its "
+        "bandwidth."
+    ),
     Severity.NOTE,
-    "Measure the memory bandwidth here.",
+    mark("Measure the memory bandwidth here."),
 )
 
 
@@ -56,7 +60,7 @@ def detect(wake: bool = False, root: Path = Path("/")) -> Machine:
         values = apple.sysctl_values(output_of(apple.SYSCTL) or "")
         mac = apple.device(values, output_of(apple.DISPLAYS) or "", memory)
         if mac is not None:
-            name = f"This computer: {mac.name}"
+            name = named_here(mac.name)
             problems = (*memory.problems, *((_VIRTUAL,) if apple.VIRTUAL in mac.name else ()))
             return Machine("this", name, (mac,), problems, disk=disk)
     cpuinfo = text_of(root / "proc/cpuinfo")
@@ -114,7 +118,7 @@ def put_together(parts: Parts, problems: tuple[Problem, ...] = ()) -> Machine:
     )
     if chosen:
         device = _with_ram(chosen[0], parts.ram, bandwidth, single=bool(about_modules))
-        name = f"This computer: {device.name}"
+        name = named_here(device.name)
         return Machine("this", name, (device,), (*told, *about_modules), disk=parts.disk)
     host = Device(
         name=parts.processor,
@@ -129,7 +133,7 @@ def put_together(parts: Parts, problems: tuple[Problem, ...] = ()) -> Machine:
     label = " + ".join(counted([d.name for d in cards])) or parts.processor
     return Machine(
         "this",
-        f"This computer: {label}",
+        named_here(label),
         (*_numbered(cards), host),
         (*told, *about_modules, *problems),
         disk=parts.disk,
@@ -154,10 +158,10 @@ def _with_ram(device: Device, memory: Ram, modules: Number[float], *, single: bo
         used = replace(
             memory.used,
             value=device.memory.value - free,
-            formula="memory - min(memory, available RAM)",
+            formula=mark("memory - min(memory, available RAM)"),
             inputs=(
-                Input("memory", device.memory.value, Unit.BYTES),
-                Input("available RAM", available, Unit.BYTES),
+                Input(mark("memory"), device.memory.value, Unit.BYTES),
+                Input(mark("available RAM"), available, Unit.BYTES),
             ),
         )
         device = replace(device, used=used)
@@ -171,15 +175,20 @@ def _left_out(device: Device, cards: tuple[Device, ...]) -> Problem:
     if cards:
         return Problem(
             "integrated_gpu",
-            f"{device.name} on the processor is left out: it shares the RAM, and the card is "
-            "faster.",
+            tr(
+                "{gpu} on the processor is left out: it shares the RAM, and the card is faster.",
+                gpu=device.name,
+            ),
             Severity.NOTE,
-            "See that the engine runs on the card; it tells at its start which GPU it took.",
+            tr("See that the engine runs on the card; it tells at its start which GPU it took."),
         )
     return Problem(
         "integrated_gpu",
-        f"{device.name} on the processor is left out: it shares the RAM, and the catalogue does "
-        "not know whether it is faster than the processor.",
+        tr(
+            "{gpu} on the processor is left out: it shares the RAM, and the catalogue does not "
+            "know whether it is faster than the processor.",
+            gpu=device.name,
+        ),
         Severity.NOTE,
     )
 
@@ -191,7 +200,8 @@ def ram(root: Path = Path("/")) -> Ram:
 
         now = psutil.virtual_memory()
     except (ImportError, OSError, RuntimeError) as error:
-        missing = unknown_bytes("operating system", f"It could not be read: {error}.")
+        why = tr("It could not be read: {why}.", why=error)
+        missing = unknown_bytes(mark("operating system"), why)
         return Ram(missing, missing)
     membership = text_of(root / "proc/self/cgroup")
     levels = control_groups(root / "sys/fs/cgroup", membership)
@@ -203,9 +213,9 @@ def _surroundings(cpuinfo: str) -> tuple[Problem, ...]:
         return (
             Problem(
                 "virtual_machine",
-                "This is Linux inside Windows (WSL): the RAM is what Windows lends it.",
+                tr("This is Linux inside Windows (WSL): the RAM is what Windows lends it."),
                 Severity.NOTE,
-                "Raise it in .wslconfig, or run the Windows version to see the whole computer.",
+                tr("Raise it in .wslconfig, or run the Windows version to see the whole computer."),
             ),
         )
     return (_VIRTUAL,) if processor.is_virtual(cpuinfo) else ()
@@ -221,8 +231,9 @@ def _cores() -> Number[int] | None:
     if count is None:
         return None
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else count
-    source = Source(Rank.REPORTED, "operating system")
-    note = f"{available} of the processors may be used here." if available < count else ""
+    source = Source(Rank.REPORTED, mark("operating system"))
+    limited = available < count
+    note = tr("{count} of the processors may be used here.", count=available) if limited else ""
     return Number(count, Unit.COUNT, source, note=note)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.language import mark, tr
 from core.machine.catalogue import described, match
 from core.machine.detect import names, pci
 from core.machine.detect.gpu import Reading, disagreement, from_catalogue
@@ -23,7 +24,7 @@ from core.machine.rows import GIB, Row, RowKind
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 
-ORIGIN = "amdgpu driver"
+ORIGIN = mark("amdgpu driver")
 # Transfers per clock that the driver reports, and so bits per pin.
 _PER_CLOCK = {"GDDR5": 4, "GDDR6": 16, "HBM2": 2, "HBM2e": 2, "HBM3": 4}
 _TOPOLOGY = "sys/class/kfd/kfd/topology/nodes"
@@ -61,7 +62,8 @@ def read(card: pci.Graphics, root: Path = Path("/"), ram: Ram | None = None) -> 
         rows = match(name, memory.vram, bandwidth=clocked.value)
         bandwidth, problems = clocked, disagreement(name, clocked.value, rows)
     else:
-        unknown = unknown_bandwidth(ORIGIN, "The driver tells neither memory clock nor bus width.")
+        why = mark("The driver tells neither memory clock nor bus width.")
+        unknown = unknown_bandwidth(ORIGIN, why)
         bandwidth, problems = from_catalogue(rows, unknown), ()
     source = Source(Rank.REPORTED, ORIGIN)
     device = Device(
@@ -69,7 +71,7 @@ def read(card: pci.Graphics, root: Path = Path("/"), ram: Ram | None = None) -> 
         kind=DeviceKind.GPU,
         backend=Backend.ROCM,
         memory=Number(memory.vram, Unit.BYTES, source),
-        used=_told(memory.vram_used, "The driver does not tell it."),
+        used=_told(memory.vram_used, mark("The driver does not tell it.")),
         bandwidth=bandwidth,
         link=None if card.asleep else pci.link(card.folder),
     )
@@ -100,15 +102,15 @@ def _integrated(name: str, rows: tuple[Row, ...], memory: Memory, ram: Ram | Non
         vram + lent,
         Unit.BYTES,
         source,
-        formula="set aside by the firmware + min(lent by the system, RAM)",
+        formula=mark("set aside by the firmware + min(lent by the system, RAM)"),
         inputs=(
-            Input("set aside by the firmware", vram, Unit.BYTES),
-            Input("lent by the system (GTT)", gtt, Unit.BYTES),
-            Input("RAM", ram_total, Unit.BYTES),
+            Input(mark("set aside by the firmware"), vram, Unit.BYTES),
+            Input(mark("lent by the system (GTT)"), gtt, Unit.BYTES),
+            Input(mark("RAM"), ram_total, Unit.BYTES),
         ),
-        note="The system lends half of the RAM by default; ttm.pages_limit raises it.",
+        note=mark("The system lends half of the RAM by default; ttm.pages_limit raises it."),
     )
-    used = _told(None, "The driver does not tell it.")
+    used = _told(None, mark("The driver does not tell it."))
     if memory.vram_used is not None and memory.gtt_used is not None:
         lendable = max(0, lent - memory.gtt_used)
         if ram_free is not None:
@@ -117,14 +119,14 @@ def _integrated(name: str, rows: tuple[Row, ...], memory: Memory, ram: Ram | Non
             max(0, vram + lent - max(0, vram - memory.vram_used) - lendable),
             Unit.BYTES,
             source,
-            formula="total - free of what was set aside - what the system can still lend",
+            formula=mark("total - free of what was set aside - what the system can still lend"),
             inputs=(
-                Input("used of what was set aside", memory.vram_used, Unit.BYTES),
-                Input("used of what is lent", memory.gtt_used, Unit.BYTES),
-                Input("available RAM", ram_free, Unit.BYTES),
+                Input(mark("used of what was set aside"), memory.vram_used, Unit.BYTES),
+                Input(mark("used of what is lent"), memory.gtt_used, Unit.BYTES),
+                Input(mark("available RAM"), ram_free, Unit.BYTES),
             ),
         )
-    why = unknown_bandwidth(ORIGIN, "It is that of the RAM.")
+    why = unknown_bandwidth(ORIGIN, mark("It is that of the RAM."))
     device = Device(
         name=name,
         kind=DeviceKind.GPU,
@@ -193,11 +195,11 @@ def _bandwidth(node: Mapping[str, int], rows: tuple[Row, ...]) -> Number[float] 
         width / 8 * clock * 1e6 * per_clock,
         Unit.BYTES_PER_SECOND,
         Source(Rank.REPORTED, ORIGIN),
-        formula="bus bits / 8 x memory clock x transfers per clock",
+        formula=mark("bus bits / 8 x memory clock x transfers per clock"),
         inputs=(
-            Input("bus bits", width),
-            Input("memory clock, MHz", clock),
-            Input("transfers per clock", per_clock),
+            Input(mark("bus bits"), width),
+            Input(mark("memory clock, MHz"), clock),
+            Input(mark("transfers per clock"), per_clock),
         ),
     )
 
@@ -222,13 +224,18 @@ def _without_driver(card: pci.Graphics, name: str) -> Problem:
     if card.driver == "vfio-pci":
         return Problem(
             "gpu_lent_out",
-            f"{name} is set aside for a virtual machine; nothing can run on it here.",
+            tr("{gpu} is set aside for a virtual machine; nothing can run on it here.", gpu=name),
             Severity.NOTE,
         )
     return Problem(
         "amd_without_driver",
-        f"A graphics device is present ({name}, {card.vendor}:{card.device}), but the amdgpu "
-        "driver does not tell its memory.",
+        tr(
+            "A graphics device is present ({gpu}, {vendor}:{device}), but the amdgpu driver does "
+            "not tell its memory.",
+            gpu=name,
+            vendor=card.vendor,
+            device=card.device,
+        ),
         Severity.WARNING,
-        "Install or load the amdgpu driver, or choose the card from the catalogue.",
+        tr("Install or load the amdgpu driver, or choose the card from the catalogue."),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from core.language import mark, tr
 from core.machine.apple_limit import working_set
 from core.machine.catalogue import common_bandwidth, described, match
 from core.machine.detect.limits import whole
@@ -51,10 +52,15 @@ def device(values: Mapping[str, str], displays: str, ram: Ram) -> Device | None:
     elif rows:
         choices = ", ".join(r.name for r in rows)
         bandwidth = unknown_bandwidth(
-            "catalogue", f"It depends on the number of GPU cores: {choices}. Choose one of them."
+            mark("catalogue"),
+            tr(
+                "It depends on the number of GPU cores: {choices}. Choose one of them.",
+                choices=choices,
+            ),
         )
     else:
-        bandwidth = unknown_bandwidth("catalogue", f"It does not know {chip}; type the figure.")
+        why = tr("It does not know {chip}; type the figure.", chip=chip)
+        bandwidth = unknown_bandwidth(mark("catalogue"), why)
     limit = working_set(ram.total, whole(values.get("iogpu.wired_limit_mb")) or 0)
     mac = Device(
         name=chip,
@@ -80,4 +86,6 @@ def _used(ram: Ram, limit: Number[int]) -> Number[int]:
     if ram.used.value is None or ram.total.value is None or limit.value is None:
         return ram.used
     beyond = max(0, ram.used.value - (ram.total.value - limit.value))
-    return replace(ram.used, value=beyond, formula="used - (RAM - limit), at least 0", inputs=())
+    return replace(
+        ram.used, value=beyond, formula=mark("used - (RAM - limit), at least 0"), inputs=()
+    )

@@ -11,14 +11,15 @@ import re
 import sys
 from pathlib import Path
 
+from core.language import mark
 from core.machine.detect import pci
 from core.machine.detect.limits import TookTooLongError, call_within, text_of
 from core.machine.link import Link
 from core.machine.machine import Disk, DiskKind, unknown_bandwidth
 
 SECONDS = 0.5
-ORIGIN = "operating system"
-_UNTIMED = "No system tells it; timing how a large file is read does."
+ORIGIN = mark("operating system")
+_UNTIMED = mark("No system tells it; timing how a large file is read does.")
 _NETWORK = frozenset(
     re.findall(
         r"\S+",

@@ -9,19 +9,19 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from core.language import mark, tr, trn
 from core.machine.detect.limits import whole
 from core.machine.machine import unknown_bandwidth
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 
-ORIGIN = "firmware's memory table"
+ORIGIN = mark("firmware's memory table")
 _LINE = re.compile(r"^E:\s*MEMORY_DEVICE_(\d+)_([A-Z_]+)=(.*)$", re.MULTILINE)
 _CONTROLLER = re.compile(r"controller\s*(\d+)")
 _SOCKET = re.compile(r"\b(?:p|cpu|proc|node)[\s_-]*(\d+)")
 _CHANNEL = re.compile(r"(?:channel|chan|ch)[\s_-]*([a-p]|\d+)(?![a-z])")
 # DIMM_A1, DIMMA1, DDR4-A1, "DIMM A"; a bare "A1" is not a channel: Dell's servers name sockets so.
 _LETTER = re.compile(r"(?:dimm|ddr\d|slot)[\s_.-]*([a-p])(?=\d|\b)")
-_MEASURE = "Measuring it tells what really arrives."
 # Widths in bits that memory interfaces have; a sum outside them means a table that lies.
 _BUS_BITS = (16, 32, 64, 96, 128, 160, 192, 256, 384, 512, 1024)
 
@@ -83,26 +83,28 @@ def bandwidth(found: tuple[Module, ...]) -> tuple[Number[float], tuple[Problem, 
     estimate. Unknown where names or speeds are missing.
     """
     if not found:
-        return unknown_bandwidth(ORIGIN, f"The system shows no memory modules. {_MEASURE}"), ()
+        why = mark("The system shows no memory modules. Measuring it tells what really arrives.")
+        return unknown_bandwidth(ORIGIN, why), ()
     speeds = [m.speed for m in found if m.speed is not None]
     if len(speeds) < len(found):
-        return unknown_bandwidth(ORIGIN, f"It does not tell the memory's speed. {_MEASURE}"), ()
+        why = mark("It does not tell the memory's speed. Measuring it tells what really arrives.")
+        return unknown_bandwidth(ORIGIN, why), ()
     bits, how = _bus_bits(found)
     if bits is None:
-        return unknown_bandwidth(ORIGIN, f"{how} {_MEASURE}"), ()
+        return unknown_bandwidth(ORIGIN, how), ()
     speed = min(speeds)
     number = Number(
         bits / 8 * speed * 1e6,
         Unit.BYTES_PER_SECOND,
         Source(Rank.ESTIMATED, ORIGIN),
-        formula="bus bits / 8 x MT/s",
+        formula=mark("bus bits / 8 x MT/s"),
         inputs=(
-            Input("bus bits", bits),
+            Input(mark("bus bits"), bits),
             Input("MT/s", speed),
-            Input("modules", len(found)),
-            Input("memory", found[0].type),
+            Input(mark("modules"), len(found)),
+            Input(mark("memory"), found[0].type),
         ),
-        note=f"{how} {_MEASURE}",
+        note=how,
     )
     single = len(found) == 1 and bits == 64
     return number, ((_single(found[0]),) if single else ())
@@ -113,14 +115,32 @@ def _bus_bits(found: tuple[Module, ...]) -> tuple[int | None, str]:
         # Soldered memory is listed chip by chip, 16 or 32 bits each.
         total = sum(m.width or 0 for m in found)
         if total in _BUS_BITS and not any(m.width is None for m in found):
-            return total, "The bus is the sum of the soldered chips' widths."
-        return None, "The widths of the soldered memory chips do not add up to a bus."
+            return total, mark(
+                "The bus is the sum of the soldered chips' widths. Measuring it tells what really "
+                "arrives."
+            )
+        return None, mark(
+            "The widths of the soldered memory chips do not add up to a bus. Measuring it tells "
+            "what really arrives."
+        )
     if len(found) == 1:
-        return 64, "One module fills one channel of 64 bits."
+        return 64, mark(
+            "One module fills one channel of 64 bits. Measuring it tells what really arrives."
+        )
     names = {m.channel for m in found}
     if "" in names:
-        return None, "The names of the memory slots do not tell their channels."
-    return 64 * len(names), f"{len(names)} channels of 64 bits, by the names of the slots."
+        return None, mark(
+            "The names of the memory slots do not tell their channels. Measuring it tells what "
+            "really arrives."
+        )
+    how = trn(
+        "{count} channel of 64 bits, by the names of the slots. Measuring it tells what really "
+        "arrives.",
+        "{count} channels of 64 bits, by the names of the slots. Measuring it tells what really "
+        "arrives.",
+        len(names),
+    )
+    return 64 * len(names), how
 
 
 def module_speed(configured: int | None, rated: int | None) -> int | None:
@@ -134,8 +154,11 @@ def module_speed(configured: int | None, rated: int | None) -> int | None:
 def _single(module: Module) -> Problem:
     return Problem(
         "single_memory_module",
-        f"Only one memory module is fitted ({module.type}): the processor reads its RAM at half "
-        "the speed of two.",
+        tr(
+            "Only one memory module is fitted ({type}): the processor reads its RAM at half the "
+            "speed of two.",
+            type=module.type,
+        ),
         Severity.WARNING,
-        "A second module of the same kind in the other channel doubles it.",
+        tr("A second module of the same kind in the other channel doubles it."),
     )

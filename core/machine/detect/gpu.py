@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core import units
+from core.language import tr
 from core.machine.catalogue import common_bandwidth
 from core.machine.machine import Device
 from core.machine.rows import Row
@@ -27,7 +28,7 @@ def from_catalogue(rows: tuple[Row, ...], unknown: Number[float]) -> Number[floa
     row = common_bandwidth(rows)
     if row is None:
         return unknown
-    note = f"{unknown.note} From the catalogue: {row.name}."
+    note = tr("{why} From the catalogue: {name}.", why=tr(unknown.note), name=row.name)
     return Number(row.bandwidth, Unit.BYTES_PER_SECOND, row.provenance, note=note)
 
 
@@ -35,13 +36,18 @@ def disagreement(name: str, bandwidth: float, rows: tuple[Row, ...]) -> tuple[Pr
     """A warning where the driver's bandwidth is not that of the catalogue."""
     if not rows or any(abs(bandwidth / r.bandwidth - 1) <= _TOLERANCE for r in rows):
         return ()
-    known = " or ".join(dict.fromkeys(units.format_bandwidth(r.bandwidth) for r in rows))
+    known = tr(" or ").join(dict.fromkeys(units.format_bandwidth(r.bandwidth) for r in rows))
     return (
         Problem(
             "bandwidth_differs",
-            f"{name} has {units.format_bandwidth(bandwidth)} by its driver, {known} by the "
-            "catalogue; the driver's figure is used.",
+            tr(
+                "{gpu} has {rate} by its driver, {known} by the catalogue; the driver's figure is "
+                "used.",
+                gpu=name,
+                rate=units.format_bandwidth(bandwidth),
+                known=known,
+            ),
             Severity.WARNING,
-            "The memory may be overclocked, or the card may be a variant of its own.",
+            tr("The memory may be overclocked, or the card may be a variant of its own."),
         ),
     )

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.language import mark, tr
 from core.machine.catalogue import described, match
 from core.machine.detect import names, pci
 from core.machine.detect.gpu import Reading, from_catalogue
@@ -22,7 +23,7 @@ from core.machine.rows import GIB, Row, RowKind
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 
-ORIGIN = "Intel graphics driver"
+ORIGIN = mark("Intel graphics driver")
 _XE_QUERY, _XE_REGIONS = 0xC0286440, 1
 _I915_QUERY, _I915_REGIONS = 0xC0106479, 4
 _ENTRY = 88  # bytes of one region in both tables
@@ -54,7 +55,7 @@ def read(
     if rows and all(row.kind is RowKind.APU for row in rows):
         return Reading((_integrated(name, rows, ram),))
     if card.driver == "vfio-pci":
-        note = f"{name} is set aside for a virtual machine; nothing can run on it here."
+        note = tr("{gpu} is set aside for a virtual machine; nothing can run on it here.", gpu=name)
         return Reading((), (Problem("gpu_lent_out", note, Severity.NOTE),))
     region = None if card.asleep else _region(card, root, ask or ask_kernel)
     size = _size_in_files(card.folder) if region is None else region.size
@@ -62,7 +63,8 @@ def read(
         return Reading(())  # graphics on the processor that the catalogue does not know
     rows = match(name, size) if size else rows
     source = Source(Rank.REPORTED, ORIGIN)
-    memory, used = _from_name(rows), unknown_bytes(ORIGIN, "It tells this to administrators only.")
+    memory = _from_name(rows)
+    used = unknown_bytes(ORIGIN, mark("It tells this to administrators only."))
     if size:
         memory = Number(size, Unit.BYTES, source)
     if region is not None and region.used is not None:
@@ -73,7 +75,7 @@ def read(
         backend=_backend(rows),
         memory=memory,
         used=used,
-        bandwidth=from_catalogue(rows, unknown_bandwidth(ORIGIN, "No driver tells it.")),
+        bandwidth=from_catalogue(rows, unknown_bandwidth(ORIGIN, mark("No driver tells it."))),
         link=None if card.asleep else pci.link(card.folder),
     )
     return Reading((described(device, rows),))
@@ -166,7 +168,7 @@ def _size_in_files(folder: Path) -> int | None:
 
 
 def _from_name(rows: tuple[Row, ...]) -> Number[int]:
-    why = "The driver does not tell it to this user."
+    why = mark("The driver does not tell it to this user.")
     if rows and len({row.memory_gb for row in rows}) == 1:
         return Number(rows[0].nominal_bytes, Unit.BYTES, rows[0].provenance, note=why)
     return unknown_bytes(ORIGIN, why)
@@ -179,13 +181,13 @@ def _backend(rows: tuple[Row, ...]) -> Backend:
 
 
 def _integrated(name: str, rows: tuple[Row, ...], ram: Ram | None) -> Device:
-    unknown = unknown_bandwidth(ORIGIN, "It is that of the RAM.")
+    unknown = unknown_bandwidth(ORIGIN, mark("It is that of the RAM."))
     device = Device(
         name=name,
         kind=DeviceKind.GPU,
         backend=Backend.VULKAN,
         memory=_lent(ram),
-        used=unknown_bytes(ORIGIN, "It shares the computer's RAM."),
+        used=unknown_bytes(ORIGIN, mark("It shares the computer's RAM.")),
         bandwidth=from_catalogue(rows, unknown),
         unified=True,
     )
@@ -196,13 +198,13 @@ def _lent(ram: Ram | None) -> Number[int]:
     """What Mesa's Vulkan driver gives programs of the RAM (anv_compute_sys_heap_size)."""
     total = None if ram is None else ram.total.value
     if total is None:
-        return unknown_bytes(ORIGIN, "It shares the computer's RAM.")
+        return unknown_bytes(ORIGIN, mark("It shares the computer's RAM."))
     share = 0.75 if total > 4 * GIB else 0.5
     return Number(
         round(total * share),
         Unit.BYTES,
-        Source(Rank.ESTIMATED, "Mesa's Vulkan driver"),
-        formula="RAM x share",
-        inputs=(Input("RAM", total, Unit.BYTES), Input("share", share, Unit.SHARE)),
-        note="The driver lends a GPU on the processor three quarters of the RAM.",
+        Source(Rank.ESTIMATED, mark("Mesa's Vulkan driver")),
+        formula=mark("RAM x share"),
+        inputs=(Input(mark("RAM"), total, Unit.BYTES), Input(mark("share"), share, Unit.SHARE)),
+        note=mark("The driver lends a GPU on the processor three quarters of the RAM."),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from core.language import mark, tr
 from core.machine.catalogue import common_bandwidth, described, match
 from core.machine.detect import amd, intel, nvidia, pci, processor, vulkan
 from core.machine.detect.gpu import Reading
@@ -55,10 +56,15 @@ def _within_time(card: pci.Graphics, root: Path, ram: Ram) -> Reading:
             (
                 Problem(
                     "gpu_driver_hangs",
-                    f"The driver of the GPU {card.vendor}:{card.device} has not answered within "
-                    f"{SECONDS:.0f} seconds.",
+                    tr(
+                        "The driver of the GPU {vendor}:{device} has not answered within "
+                        "{seconds:.0f} seconds.",
+                        vendor=card.vendor,
+                        device=card.device,
+                        seconds=SECONDS,
+                    ),
                     Severity.WARNING,
-                    "Restart the computer if it stays so.",
+                    tr("Restart the computer if it stays so."),
                 ),
             ),
         )
@@ -67,10 +73,13 @@ def _within_time(card: pci.Graphics, root: Path, ram: Ram) -> Reading:
 def _out_of_reach(device: Device) -> Problem:
     return Problem(
         "gpu_out_of_reach",
-        f"{device.name} is there, but programs cannot reach it from here: /dev/dri is missing, as "
-        "in a container that was started without it.",
+        tr(
+            "{gpu} is there, but programs cannot reach it from here: /dev/dri is missing, as in a "
+            "container that was started without it.",
+            gpu=device.name,
+        ),
         Severity.WARNING,
-        "Start the container with --device /dev/dri, or plan for the processor alone.",
+        tr("Start the container with --device /dev/dri, or plan for the processor alone."),
     )
 
 
@@ -106,7 +115,7 @@ def _sleeping(root: Path, card: pci.Graphics) -> tuple[Device, Problem]:
     """A GPU that is switched off, as far as its name tells."""
     model = pci.nvidia_model(root / "proc/driver/nvidia/gpus", card.address)
     rows = match(model) if model else ()
-    why = "The GPU is switched off to save power and was not asked."
+    why = mark("The GPU is switched off to save power and was not asked.")
     memory, bandwidth = unknown_bytes("NVML", why), unknown_bandwidth("NVML", why)
     row = common_bandwidth(rows)
     if row is not None:
@@ -118,14 +127,17 @@ def _sleeping(root: Path, card: pci.Graphics) -> tuple[Device, Problem]:
         kind=DeviceKind.GPU,
         backend=Backend.CUDA,
         memory=memory,
-        used=Number(0, Unit.BYTES, Source(Rank.ASSUMED, "a GPU that is switched off")),
+        used=Number(0, Unit.BYTES, Source(Rank.ASSUMED, mark("a GPU that is switched off"))),
         bandwidth=bandwidth,
     )
     note = Problem(
         "gpu_asleep",
-        f"{device.name} is switched off to save power; what is shown comes from its name.",
+        tr(
+            "{gpu} is switched off to save power; what is shown comes from its name.",
+            gpu=device.name,
+        ),
         Severity.NOTE,
-        "Refresh to wake it and read its memory.",
+        tr("Refresh to wake it and read its memory."),
     )
     return described(device, rows), note
 
@@ -134,12 +146,16 @@ def _without_driver(card: pci.Graphics) -> Problem:
     if card.driver == "vfio-pci":
         return Problem(
             "gpu_lent_out",
-            "An NVIDIA GPU is set aside for a virtual machine; nothing can run on it here.",
+            tr("An NVIDIA GPU is set aside for a virtual machine; nothing can run on it here."),
             Severity.NOTE,
         )
     return Problem(
         "nvidia_without_driver",
-        f"An NVIDIA GPU is present ({card.vendor}:{card.device}), but its driver does not answer.",
+        tr(
+            "An NVIDIA GPU is present ({vendor}:{device}), but its driver does not answer.",
+            vendor=card.vendor,
+            device=card.device,
+        ),
         Severity.WARNING,
-        "Install NVIDIA's driver, or choose the card from the catalogue.",
+        tr("Install NVIDIA's driver, or choose the card from the catalogue."),
     )

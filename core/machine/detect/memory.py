@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core import units
+from core.language import mark, tr
 from core.machine.detect.limits import is_folder, text_of, whole
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
@@ -48,46 +49,52 @@ def read_ram(total: int, available: int, levels: tuple[Level, ...] = ()) -> Ram:
 
     Counting file cache as used would be wrong: a model that was read once fills it.
     """
-    system = Source(Rank.REPORTED, "operating system")
+    system = Source(Rank.REPORTED, mark("operating system"))
     tight = min((level.limit for level in levels), default=total)
     if tight >= total:
         used = Number(
             total - available,
             Unit.BYTES,
             system,
-            formula="total - available",
+            formula=mark("total - available"),
             inputs=(
-                Input("total", total, Unit.BYTES),
-                Input("available", available, Unit.BYTES),
+                Input(mark("total"), total, Unit.BYTES),
+                Input(mark("available"), available, Unit.BYTES),
             ),
         )
         return Ram(Number(total, Unit.BYTES, system), used)
-    group = Source(Rank.REPORTED, "control group limit of this process")
+    group = Source(Rank.REPORTED, mark("control group limit of this process"))
     left = min(available, *(level.available for level in levels))
     level = min(levels, key=lambda each: each.available)
     inputs = (
-        Input("limit", tight, Unit.BYTES),
-        Input("in use", level.current, Unit.BYTES),
-        Input("file cache", level.cache, Unit.BYTES),
-        Input("available on the host", available, Unit.BYTES),
+        Input(mark("limit"), tight, Unit.BYTES),
+        Input(mark("in use"), level.current, Unit.BYTES),
+        Input(mark("file cache"), level.cache, Unit.BYTES),
+        Input(mark("available on the host"), available, Unit.BYTES),
     )
-    note = f"The host has {units.format_bytes(total)}; this process may use the limit."
+    note = tr(
+        "The host has {size}; this process may use the limit.", size=units.format_bytes(total)
+    )
     return Ram(
         Number(tight, Unit.BYTES, group, note=note),
         Number(
             max(0, tight - left),
             Unit.BYTES,
             group,
-            formula="limit - min(limit - (in use - file cache), available on the host)",
+            formula=mark("limit - min(limit - (in use - file cache), available on the host)"),
             inputs=inputs,
         ),
         (
             Problem(
                 "memory_limited",
-                f"This program may use {units.format_bytes(tight)} of the computer's "
-                f"{units.format_bytes(total)}: a container or a service limits it.",
+                tr(
+                    "This program may use {size} of the computer's {total}: a container or a "
+                    "service limits it.",
+                    size=units.format_bytes(tight),
+                    total=units.format_bytes(total),
+                ),
                 Severity.NOTE,
-                "Run it outside the container to plan for the whole computer.",
+                tr("Run it outside the container to plan for the whole computer."),
             ),
         ),
     )

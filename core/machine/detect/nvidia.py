@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from core.language import mark, tr
 from core.machine.catalogue import described, match
 from core.machine.detect.gpu import Reading, disagreement, from_catalogue
 from core.machine.detect.limits import TookTooLongError, call_within
@@ -105,8 +106,9 @@ def from_board(board: Board) -> Device | None:
     rows = match(board.model, board.ram)
     if not rows or any(r.vendor != "NVIDIA" for r in rows):
         return None
-    unknown = unknown_bandwidth("catalogue", "The board's name does not tell its version.")
-    shared = unknown_bytes("catalogue", "It shares the computer's RAM.")
+    why = mark("The board's name does not tell its version.")
+    unknown = unknown_bandwidth(mark("catalogue"), why)
+    shared = unknown_bytes(mark("catalogue"), mark("It shares the computer's RAM."))
     device = Device(
         name=board.model,
         kind=DeviceKind.GPU,
@@ -156,9 +158,12 @@ def _devices(
         return [*slices]
     note = Problem(
         "mig_without_slices",
-        f"{whole[0].name} is set to be cut into slices (MIG) but has none: nothing can run on it.",
+        tr(
+            "{gpu} is set to be cut into slices (MIG) but has none: nothing can run on it.",
+            gpu=whole[0].name,
+        ),
         Severity.WARNING,
-        "Make a slice with nvidia-smi mig, or switch MIG off.",
+        tr("Make a slice with nvidia-smi mig, or switch MIG off."),
     )
     return [(whole[0], (*whole[1], note))]
 
@@ -182,13 +187,18 @@ def _device(nvml: Nvml, handle: Any, board: Board | None) -> tuple[Device, tuple
         problems.append(
             Problem(
                 "shared_gpu",
-                f"{name} is a share of a GPU (vGPU): the bandwidth shown is the whole board's, and "
-                "other systems take turns on it.",
+                tr(
+                    "{gpu} is a share of a GPU (vGPU): the bandwidth shown is the whole board's, "
+                    "and other systems take turns on it.",
+                    gpu=name,
+                ),
                 Severity.NOTE,
             )
         )
     if memory is None:
-        what = "It shares the computer's RAM." if unified else "The driver does not tell it."
+        what = mark("The driver does not tell it.")
+        if unified:
+            what = mark("It shares the computer's RAM.")
         memory = unknown_bytes(ORIGIN, what)
         used = unknown_bytes(ORIGIN, what)
     device = Device(
@@ -227,7 +237,8 @@ def _slice(nvml: Nvml, part: Any, whole: Device) -> Device:
     eighths is the same share of the bandwidth (NVIDIA's MIG guide, "GPU memory slice")."""
     memory, used = _memory(nvml, part)
     board, peak = _total(whole.memory), whole.bandwidth.value
-    bandwidth = unknown_bandwidth(ORIGIN, "The driver does not tell it for a slice of a GPU.")
+    why = mark("The driver does not tell it for a slice of a GPU.")
+    bandwidth = unknown_bandwidth(ORIGIN, why)
     own = _total(memory)
     if own and board and peak:
         eighths = max(1, min(8, round(8 * own / board)))
@@ -235,14 +246,14 @@ def _slice(nvml: Nvml, part: Any, whole: Device) -> Device:
             peak * eighths / 8,
             Unit.BYTES_PER_SECOND,
             Source(Rank.ESTIMATED, ORIGIN),
-            formula="board's bandwidth x eighths of its memory / 8",
+            formula=mark("board's bandwidth x eighths of its memory / 8"),
             inputs=(
-                Input("board's bandwidth", peak, Unit.BYTES_PER_SECOND),
-                Input("eighths", eighths),
+                Input(mark("board's bandwidth"), peak, Unit.BYTES_PER_SECOND),
+                Input(mark("eighths"), eighths),
             ),
-            note="A slice of a GPU (MIG) has its share of the memory controllers.",
+            note=mark("A slice of a GPU (MIG) has its share of the memory controllers."),
         )
-    unknown = unknown_bytes(ORIGIN, "The driver does not tell it for this slice.")
+    unknown = unknown_bytes(ORIGIN, mark("The driver does not tell it for this slice."))
     name = _ask(nvml, nvml.nvmlDeviceGetName, part) or f"slice of {whole.name}"
     return Device(
         name=name,
@@ -272,12 +283,12 @@ def _memory(nvml: Nvml, handle: Any) -> tuple[Number[int] | None, Number[int]]:
             total - reserved,
             Unit.BYTES,
             source,
-            formula="total - reserved",
+            formula=mark("total - reserved"),
             inputs=(
-                Input("total", total, Unit.BYTES),
-                Input("reserved", reserved, Unit.BYTES),
+                Input(mark("total"), total, Unit.BYTES),
+                Input(mark("reserved"), reserved, Unit.BYTES),
             ),
-            note="The driver and the firmware keep the reserved part for themselves.",
+            note=mark("The driver and the firmware keep the reserved part for themselves."),
         )
         return memory, Number(int(info.used), Unit.BYTES, source)
     info = _ask(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)  # drivers before 510
@@ -286,11 +297,11 @@ def _memory(nvml: Nvml, handle: Any) -> tuple[Number[int] | None, Number[int]]:
             int(info.total),
             Unit.BYTES,
             source,
-            inputs=(Input("total", int(info.total), Unit.BYTES),),
+            inputs=(Input(mark("total"), int(info.total), Unit.BYTES),),
         )
-        note = "This driver counts what it keeps for itself as used."
+        note = mark("This driver counts what it keeps for itself as used.")
         return memory, Number(int(info.used), Unit.BYTES, source, note=note)
-    return None, unknown_bytes(ORIGIN, "The driver does not tell it.")
+    return None, unknown_bytes(ORIGIN, mark("The driver does not tell it."))
 
 
 def _total(memory: Number[int] | None) -> int | None:
@@ -305,13 +316,14 @@ def _bandwidth(nvml: Nvml, handle: Any) -> Number[float]:
     clock = _ask(nvml, nvml.nvmlDeviceGetMaxClockInfo, handle, nvml.NVML_CLOCK_MEM)
     bits = _ask(nvml, nvml.nvmlDeviceGetMemoryBusWidth, handle)
     if not clock or not bits:
-        return unknown_bandwidth(ORIGIN, "The driver tells neither memory clock nor bus width.")
+        why = mark("The driver tells neither memory clock nor bus width.")
+        return unknown_bandwidth(ORIGIN, why)
     return Number(
         peak_bandwidth(clock, bits),
         Unit.BYTES_PER_SECOND,
         Source(Rank.REPORTED, ORIGIN),
-        formula="2 x maximum memory clock x bus bits / 8",
-        inputs=(Input("maximum memory clock, MHz", clock), Input("bus bits", bits)),
+        formula=mark("2 x maximum memory clock x bus bits / 8"),
+        inputs=(Input(mark("maximum memory clock, MHz"), clock), Input(mark("bus bits"), bits)),
     )
 
 
@@ -320,22 +332,23 @@ def peak_bandwidth(clock_mhz: int, bus_bits: int) -> float:
     return 2 * clock_mhz * 1e6 * bus_bits / 8
 
 
-def no_answer(error: Exception, what: str = "The NVIDIA driver") -> Problem:
-    """What to say when ``what`` raised ``error``."""
+def no_answer(error: Exception, what: str = "") -> Problem:
+    """What to say when ``what``, or the driver as a whole, raised ``error``."""
+    who = what or tr("The NVIDIA driver")
     return Problem(
         "nvidia_driver",
-        f"{what} gave no answer: {error}.",
+        tr("{who} gave no answer: {error}.", who=who, error=error),
         Severity.WARNING,
-        "Check it with nvidia-smi; the rest of the computer is shown without it.",
+        tr("Check it with nvidia-smi; the rest of the computer is shown without it."),
     )
 
 
 def _hangs() -> Problem:
     return Problem(
         "nvidia_driver_hangs",
-        f"The NVIDIA driver has not answered within {SECONDS:.0f} seconds.",
+        tr("The NVIDIA driver has not answered within {seconds:.0f} seconds.", seconds=SECONDS),
         Severity.WARNING,
-        "Try nvidia-smi in a terminal; if it hangs as well, restart the computer.",
+        tr("Try nvidia-smi in a terminal; if it hangs as well, restart the computer."),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.language import mark
 from core.machine.detect.limits import text_of, whole
 from core.machine.link import Link, generation_of, joined, pcie
 from core.provenance import Rank, Source
@@ -84,7 +85,7 @@ def link(device: Path) -> Link | None:
             break
         most.append(_speed_and_width(folder, "max"))
         now.append(_speed_and_width(folder, "current"))
-    source = Source(Rank.REPORTED, "PCI bus")
+    source = Source(Rank.REPORTED, mark("PCI bus"))
     least = _narrowest(most)
     top = None if least is None else pcie(*least, source)
     if top is None:

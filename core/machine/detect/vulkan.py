@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from core.language import mark
 from core.machine.catalogue import described, match
 from core.machine.detect.gpu import from_catalogue
 from core.machine.detect.pci import Graphics
@@ -25,7 +26,9 @@ _GPU = re.compile(r"^GPU\d+:", re.MULTILINE)
 _FIELD = re.compile(r"^\s*(vendorID|deviceID|deviceType|deviceName)\s*=\s*(.*)$", re.MULTILINE)
 _HEAP = re.compile(r"memoryHeaps\[\d+\]:(.*?)(?=memoryHeaps\[|memoryTypes|\Z)", re.DOTALL)
 _SIZE = re.compile(r"\bsize\s*=\s*(\d+)")
-_NOTE = "Vulkan's sizes can be more than there is; choose the card from the catalogue if it is."
+_NOTE = mark(
+    "Vulkan's sizes can be more than there is; choose the card from the catalogue if it is."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def devices(unread: Iterable[Graphics], output: str) -> tuple[Device, ...]:
 
 def _device(seen: Seen) -> Device:
     rows = match(seen.name, seen.memory)
-    memory = unknown_bytes(ORIGIN, "It does not tell it.")
+    memory = unknown_bytes(ORIGIN, mark("It does not tell it."))
     if seen.memory:
         memory = Number(seen.memory, Unit.BYTES, Source(Rank.ESTIMATED, ORIGIN), note=_NOTE)
     device = Device(
@@ -79,8 +82,8 @@ def _device(seen: Seen) -> Device:
         kind=DeviceKind.GPU,
         backend=Backend.VULKAN,
         memory=memory,
-        used=unknown_bytes(ORIGIN, "It does not tell it."),
-        bandwidth=from_catalogue(rows, unknown_bandwidth(ORIGIN, "It does not tell it.")),
+        used=unknown_bytes(ORIGIN, mark("It does not tell it.")),
+        bandwidth=from_catalogue(rows, unknown_bandwidth(ORIGIN, mark("It does not tell it."))),
     )
     return described(device, rows)
 

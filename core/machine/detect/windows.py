@@ -11,6 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core.language import mark, tr
 from core.machine.catalogue import described, match
 from core.machine.detect import dmi, dxgi, pci
 from core.machine.detect.disk import unknown
@@ -28,7 +29,7 @@ from core.machine.rows import GIB, Row, RowKind
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 
-DXGI, REGISTRY, WMI = "DXGI", "Windows registry", "WMI"
+DXGI, REGISTRY, WMI = "DXGI", mark("Windows registry"), "WMI"
 SECONDS = 10.0
 _CLASS = r"HKLM:\SYSTEM\CurrentControlSet\Control\Class\{4d36e968-e325-11ce-bfc1-08002be10318}\0*"
 _SCRIPT = (
@@ -134,12 +135,16 @@ def _device(adapter: dxgi.Adapter, told: Told) -> tuple[Device, tuple[Problem, .
         problems = (
             Problem(
                 "memory_unknown",
-                f"How much memory {adapter.name} has is not known: {memory.note}",
+                tr(
+                    "How much memory {gpu} has is not known: {why}",
+                    gpu=adapter.name,
+                    why=tr(memory.note),
+                ),
                 Severity.WARNING,
-                "Choose the card from the catalogue, or type its memory.",
+                tr("Choose the card from the catalogue, or type its memory."),
             ),
         )
-    unknown = unknown_bandwidth(DXGI, "Windows does not tell it.")
+    unknown = unknown_bandwidth(DXGI, mark("Windows does not tell it."))
     device = Device(
         name=adapter.name,
         kind=DeviceKind.GPU,
@@ -160,26 +165,26 @@ def _memory(adapter: dxgi.Adapter, told: Told) -> Number[int]:
         return Number(size, Unit.BYTES, Source(Rank.REPORTED, REGISTRY))
     least = max((ram for name, ram, _ in told.video if name == adapter.name), default=0)
     if least >= _WMI_END:
-        return unknown_bytes(WMI, "it has 4 GiB or more, but WMI cannot count further.")
+        return unknown_bytes(WMI, mark("it has 4 GiB or more, but WMI cannot count further."))
     if least:
         return Number(least, Unit.BYTES, Source(Rank.REPORTED, WMI))
-    return unknown_bytes(WMI, "neither DXGI nor the registry tells it.")
+    return unknown_bytes(WMI, mark("neither DXGI nor the registry tells it."))
 
 
 def _used(adapter: dxgi.Adapter, memory: Number[int]) -> Number[int]:
     """What others hold: the card's memory less what Windows would give this program."""
     if adapter.budget is None or memory.value is None or adapter.budget > memory.value:
-        return unknown_bytes(DXGI, "Windows does not tell it.")
+        return unknown_bytes(DXGI, mark("Windows does not tell it."))
     return Number(
         memory.value - adapter.budget,
         Unit.BYTES,
         Source(Rank.REPORTED, DXGI),
-        formula="memory - budget",
+        formula=mark("memory - budget"),
         inputs=(
-            Input("memory", memory.value, Unit.BYTES),
-            Input("budget", adapter.budget, Unit.BYTES),
+            Input(mark("memory"), memory.value, Unit.BYTES),
+            Input(mark("budget"), adapter.budget, Unit.BYTES),
         ),
-        note="The budget is what Windows would give this program now.",
+        note=mark("The budget is what Windows would give this program now."),
     )
 
 
@@ -193,19 +198,19 @@ def _is_integrated(adapter: dxgi.Adapter, rows: tuple[Row, ...]) -> bool:
 
 
 def _integrated(adapter: dxgi.Adapter, rows: tuple[Row, ...]) -> Device:
-    shared = unknown_bytes(DXGI, "It shares the computer's RAM.")
+    shared = unknown_bytes(DXGI, mark("It shares the computer's RAM."))
     memory = shared
     if adapter.dedicated + adapter.shared:
         memory = Number(
             adapter.dedicated + adapter.shared,
             Unit.BYTES,
             Source(Rank.REPORTED, DXGI),
-            formula="set aside by the firmware + lent by Windows",
+            formula=mark("set aside by the firmware + lent by Windows"),
             inputs=(
-                Input("set aside by the firmware", adapter.dedicated, Unit.BYTES),
-                Input("lent by Windows", adapter.shared, Unit.BYTES),
+                Input(mark("set aside by the firmware"), adapter.dedicated, Unit.BYTES),
+                Input(mark("lent by Windows"), adapter.shared, Unit.BYTES),
             ),
-            note="Windows lends half of the RAM.",
+            note=mark("Windows lends half of the RAM."),
         )
     device = Device(
         name=adapter.name,
@@ -213,7 +218,7 @@ def _integrated(adapter: dxgi.Adapter, rows: tuple[Row, ...]) -> Device:
         backend=Backend.VULKAN,
         memory=memory,
         used=shared,
-        bandwidth=from_catalogue(rows, unknown_bandwidth(DXGI, "It is that of the RAM.")),
+        bandwidth=from_catalogue(rows, unknown_bandwidth(DXGI, mark("It is that of the RAM."))),
         unified=True,
     )
     return described(device, rows)
