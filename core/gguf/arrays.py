@@ -13,6 +13,7 @@ from core.gguf.cursor import (
 from core.gguf.header import Array, Header, Value, ValueType
 from core.gguf.source import OpenSource
 from core.gguf.text import display
+from core.language import mark, tr
 from core.problems import Problem
 
 # Arrays up to these sizes are kept: facts are made from one value per layer, and the longest of
@@ -41,23 +42,28 @@ def read_value(cursor: Cursor, kind: ValueType, what: str) -> Value:
     return number
 
 
-def value_type(number: int, cursor: Cursor, what: str) -> ValueType:
+def value_type(number: int, cursor: Cursor, what: str = "") -> ValueType:
     """The type with this number. Raises Stop: what follows an unknown type cannot be found."""
     try:
         return ValueType(number)
     except ValueError:
-        raise Stop(
-            "unknown-value-type",
-            f"{what} has the value type {number}, which GGUF does not have",
-            cursor.offset,
-        ) from None
+        fault = (
+            tr(
+                "{what} has the value type {number}, which GGUF does not have",
+                what=tr(what),
+                number=number,
+            )
+            if what
+            else tr("it has the value type {number}, which GGUF does not have", number=number)
+        )
+        raise Stop("unknown-value-type", fault, cursor.offset) from None
 
 
 def read_array(cursor: Cursor, what: str, depth: int = 1, keep: bool = True) -> Array:
     """An array: walked over, and kept only where it is short."""
     number, count = cursor.unpack(cursor.layout.array_head, what)
     element = value_type(number, cursor, what)
-    claim = f"{what} with {count:,} elements"
+    claim = tr("{what} with {count:,} elements", what=tr(what), count=count)
     offset = cursor.offset
     marks: list[int] = []
     if element in SCALARS:
@@ -82,7 +88,9 @@ def read_array(cursor: Cursor, what: str, depth: int = 1, keep: bool = True) -> 
 def _skip_arrays(cursor: Cursor, count: int, what: str, depth: int) -> list[int]:
     if depth == MAX_DEPTH:
         raise Stop(
-            "nested-too-deep", f"{what} holds arrays more than {MAX_DEPTH} deep", cursor.offset
+            "nested-too-deep",
+            tr("{what} holds arrays more than {most} deep", what=tr(what), most=MAX_DEPTH),
+            cursor.offset,
         )
     cursor.require(count * cursor.layout.array_head.size, what)
     cursor.spend(count * ARRAY_STEPS, what)
@@ -131,8 +139,8 @@ def unchanged_file(header: Header) -> OpenSource:
         raise PageError(
             Problem(
                 "changed",
-                f"{display(header.path.name)} was changed since it was opened.",
-                advice="Open it again.",
+                tr("{name} was changed since it was opened.", name=display(header.path.name)),
+                advice=tr("Open it again."),
                 where=display(header.place.address),
             )
         )
@@ -152,7 +160,7 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
     with unchanged_file(header) as source:
         layout = layout_of(header.version or 3, header.byte_order)
         cursor = Cursor(source, layout)
-        what = "the array"
+        what = mark("the array")
         try:
             if array.element in SCALARS:
                 size = layout.scalars[array.element].size
@@ -171,11 +179,11 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
             raise PageError(
                 Problem(
                     error.code,
-                    f"The page cannot be shown: {error}.",
+                    tr("The page cannot be shown: {error}.", error=error),
                     advice=(
-                        "Ask for fewer elements at once."
+                        tr("Ask for fewer elements at once.")
                         if error.code == "page-too-large"
-                        else "Open the file again."
+                        else tr("Open the file again.")
                     ),
                     where=where,
                     offset=error.offset,
@@ -186,4 +194,6 @@ def read_page(header: Header, array: Array, start: int, stop: int) -> tuple[Valu
 
 
 def _too_large(offset: int) -> Stop:
-    return Stop("page-too-large", f"it would take more than {MAX_PAGE >> 20} MiB", offset)
+    return Stop(
+        "page-too-large", tr("it would take more than {most} MiB", most=MAX_PAGE >> 20), offset
+    )

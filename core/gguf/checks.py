@@ -16,6 +16,7 @@ from core.gguf.header import Entry, Tensor, Value, ValueType
 from core.gguf.sizes import align
 from core.gguf.text import display, excerpt
 from core.gguf.types import layout_of
+from core.language import mark, tr, written
 from core.problems import Problem, Severity
 from core.units import format_bytes, format_exact_bytes, format_share
 
@@ -23,7 +24,6 @@ DEFAULT_ALIGNMENT = 32
 SPECIMEN_KEY = "weighbridge.specimen"
 GGML_MAX_NAME = 64  # with the zero byte at the end
 GGML_MAX_DIMS = 4
-_REFUSED = "llama.cpp refuses this file."
 _IMPOSSIBLE = 1 << 44  # 16 TiB: more than any model altogether
 _FRESH_SECONDS = 60
 
@@ -37,12 +37,17 @@ def alignment_of(entry: Entry | None) -> tuple[int, list[Problem]]:
     alignment = number if number > 0 else DEFAULT_ALIGNMENT
     if number == alignment and entry.type is ValueType.UINT32 and number.bit_count() == 1:
         return alignment, []
-    stated = f"{value:,}" if isinstance(value, int) else "no whole number"
+    stated = written(value) if isinstance(value, int) else tr("no whole number")
     return alignment, [
         Problem(
             "alignment",
-            f"general.alignment is {stated} ({entry.type.name.lower()}); it has to be a power of "
-            f"two in a uint32. {alignment} is used. {_REFUSED}",
+            tr(
+                "general.alignment is {stated} ({type}); it has to be a power of two in a uint32. "
+                "{alignment} is used. llama.cpp refuses this file.",
+                stated=stated,
+                type=entry.type.name.lower(),
+                alignment=alignment,
+            ),
             Severity.WARNING,
             offset=entry.offset,
         )
@@ -57,8 +62,11 @@ def check_entries(entries: Sequence[Entry]) -> list[Problem]:
         problems.append(
             Problem(
                 "duplicate-key",
-                f"{_names([e.key for e in repeated])} stands in the metadata more than once; the "
-                f"first value is used. {_REFUSED}",
+                tr(
+                    "{names} stands in the metadata more than once; the first value is used. "
+                    "llama.cpp refuses this file.",
+                    names=_names([e.key for e in repeated]),
+                ),
                 Severity.NOTE,
                 offset=repeated[0].offset,
             )
@@ -68,7 +76,7 @@ def check_entries(entries: Sequence[Entry]) -> list[Problem]:
         problems.append(
             Problem(
                 "empty-key",
-                f"A key of the metadata has no name. {_REFUSED}",
+                tr("A key of the metadata has no name. llama.cpp refuses this file."),
                 Severity.NOTE,
                 offset=empty.offset,
             )
@@ -80,60 +88,78 @@ def check_tensors(tensors: Sequence[Tensor], alignment: int) -> list[Problem]:
     """Names, shapes and offsets, without regard to how long the file is."""
     problems: list[Problem] = []
 
-    def report(code: str, found: list[str], fault: str, severity: Severity) -> None:
+    def report(
+        code: str, found: list[str], fault: str, severity: Severity, **facts: object
+    ) -> None:
         if found:
-            problems.append(Problem(code, f"{_names(found)} {fault}", severity))
+            problems.append(Problem(code, tr(fault, names=_names(found), **facts), severity))
 
     report(
         "duplicate-tensor",
         _repeated(tensors),
-        f"stands in the tensor table more than once, and every row is counted. {_REFUSED}",
+        mark(
+            "{names} stands in the tensor table more than once, and every row is counted. "
+            "llama.cpp refuses this file."
+        ),
         Severity.WARNING,
     )
     report(
         "long-name",
         [t.name for t in tensors if _name_bytes(t.name) >= GGML_MAX_NAME],
-        f"has a name of {GGML_MAX_NAME} bytes or more. {_REFUSED}",
+        mark("{names} has a name of {most} bytes or more. llama.cpp refuses this file."),
         Severity.NOTE,
+        most=GGML_MAX_NAME,
     )
     report(
         "many-dimensions",
         [t.name for t in tensors if len(t.shape) > GGML_MAX_DIMS],
-        f"has more than {GGML_MAX_DIMS} dimensions. {_REFUSED}",
+        mark("{names} has more than {most} dimensions. llama.cpp refuses this file."),
         Severity.NOTE,
+        most=GGML_MAX_DIMS,
     )
     report(
         "overflow",
         [t.name for t in tensors if t.parameters >= 1 << 63],
-        "has more elements than a 64-bit number can count, so its shape is damaged or made up. "
-        f"{_REFUSED}",
+        mark(
+            "{names} has more elements than a 64-bit number can count, so its shape is damaged or "
+            "made up. llama.cpp refuses this file."
+        ),
         Severity.ERROR,
     )
     report(
         "impossible-size",
         [t.name for t in tensors if t.bytes > _IMPOSSIBLE and t.parameters < 1 << 63],
-        f"claims more than {format_bytes(_IMPOSSIBLE)}, which no file holds: its shape is damaged "
-        "or made up.",
+        mark(
+            "{names} claims more than {size}, which no file holds: its shape is damaged or made up."
+        ),
         Severity.ERROR,
+        size=format_bytes(_IMPOSSIBLE),
     )
     report(
         "impossible-offset",
         [t.name for t in tensors if t.offset > _IMPOSSIBLE],
-        f"begins more than {format_bytes(_IMPOSSIBLE)} into the data, where no file reaches: its "
-        "offset is damaged or made up.",
+        mark(
+            "{names} begins more than {size} into the data, where no file reaches: its offset is "
+            "damaged or made up."
+        ),
         Severity.ERROR,
+        size=format_bytes(_IMPOSSIBLE),
     )
     report(
         "broken-row",
         [t.name for t in tensors if _breaks_row(t)],
-        f"has rows that end inside a block of its type. {_REFUSED}",
+        mark("{names} has rows that end inside a block of its type. llama.cpp refuses this file."),
         Severity.WARNING,
     )
     report(
         "misaligned",
         [t.name for t in tensors if t.offset % alignment],
-        f"begins at an offset that is no multiple of the alignment, {alignment}. {_REFUSED}",
+        mark(
+            "{names} begins at an offset that is no multiple of the alignment, {alignment}. "
+            "llama.cpp refuses this file."
+        ),
         Severity.ERROR,
+        alignment=alignment,
     )
     return problems + _check_order(tensors, alignment)
 
@@ -151,22 +177,33 @@ def _check_order(tensors: Sequence[Tensor], alignment: int) -> list[Problem]:
     overlaps = [(a, b) for a, b in pairwise(stored) if a.offset + a.bytes > b.offset]
     if overlaps:
         first, second = overlaps[0]
-        more = f", and {len(overlaps) - 1:,} more pairs" if len(overlaps) > 1 else ""
+        more = (
+            tr(", and {count:,} more pairs", count=len(overlaps) - 1) if len(overlaps) > 1 else ""
+        )
         problems.append(
             Problem(
                 "overlap",
-                f"{display(first.name)} (bytes {first.offset:,} to "
-                f"{first.offset + first.bytes:,} of the data) and {display(second.name)} (from "
-                f"{second.offset:,}) overlap{more}. {_REFUSED}",
-                advice="The file is damaged or was written wrongly; get it again.",
+                tr(
+                    "{first} (bytes {start:,} to {end:,} of the data) and {second} (from {next:,}) "
+                    "overlap{more}. llama.cpp refuses this file.",
+                    first=display(first.name),
+                    start=first.offset,
+                    end=first.offset + first.bytes,
+                    second=display(second.name),
+                    next=second.offset,
+                    more=more,
+                ),
+                advice=tr("The file is damaged or was written wrongly; get it again."),
             )
         )
     elif [t.offset for t in stored] != [t.offset for t in tensors if t.bytes]:
         problems.append(
             Problem(
                 "unordered",
-                "The tensors lie in another order than the table lists them. Every size stands, "
-                "but llama.cpp refuses this file.",
+                tr(
+                    "The tensors lie in another order than the table lists them. Every size "
+                    "stands, but llama.cpp refuses this file."
+                ),
                 Severity.NOTE,
             )
         )
@@ -176,13 +213,17 @@ def _check_order(tensors: Sequence[Tensor], alignment: int) -> list[Problem]:
         if b.offset > align(a.offset + a.bytes, alignment)
     ]
     if stored and stored[0].offset:
-        holes.insert(0, ("the header", stored[0].offset))
+        holes.insert(0, (tr("the header"), stored[0].offset))
     if holes:
         problems.append(
             Problem(
                 "gap",
-                f"{sum(size for _, size in holes):,} bytes of the data belong to no tensor, the "
-                f"first behind {display(holes[0][0])}. {_REFUSED}",
+                tr(
+                    "{size:,} bytes of the data belong to no tensor, the first behind {name}. "
+                    "llama.cpp refuses this file.",
+                    size=sum(size for _, size in holes),
+                    name=display(holes[0][0]),
+                ),
                 Severity.NOTE,
             )
         )
@@ -212,30 +253,41 @@ def check_length(
         return [
             Problem(
                 "specimen",
-                f"Specimen: header only, without the {format_bytes(end - data_offset)} of weights. "
-                f"Dimensions: {excerpt(specimen, 200)}",
+                tr(
+                    "Specimen: header only, without the {size} of weights. Dimensions: {origin}",
+                    size=format_bytes(end - data_offset),
+                    origin=excerpt(specimen, 200),
+                ),
                 Severity.NOTE,
             )
         ]
     age = time.time() - modified_ns / 1e9
     fresh = 0 <= age < _FRESH_SECONDS
     advice = (
-        "It was written to in the last minute: if it is still being written, open it again later."
+        tr(
+            "It was written to in the last minute: if it is still being written, open it again "
+            "later."
+        )
         if fresh
-        else "Finish the download, or get the file again."
+        else tr("Finish the download, or get the file again.")
     )
-    lengths = (
-        f"the file has {format_exact_bytes(file_bytes)} of the {format_exact_bytes(end)} that its "
-        f"tensors need, {format_exact_bytes(missing)} are missing"
+    lengths = tr(
+        "the file has {size} of the {needed} that its tensors need, {missing} are missing",
+        size=format_exact_bytes(file_bytes),
+        needed=format_exact_bytes(end),
+        missing=format_exact_bytes(missing),
     )
     if file_bytes <= data_offset:
-        message = f"The header is complete, the data is missing: {lengths}."
+        message = tr("The header is complete, the data is missing: {lengths}.", lengths=lengths)
     else:
         available = file_bytes - data_offset
         first = min((t for t in stored if t.offset + t.bytes > available), key=lambda t: t.offset)
-        message = (
-            f"The file is cut off: {format_share(file_bytes / end)} is present, {lengths}. The "
-            f"first incomplete tensor is {display(first.name)}."
+        message = tr(
+            "The file is cut off: {share} is present, {lengths}. The first incomplete tensor is "
+            "{name}.",
+            share=format_share(file_bytes / end),
+            lengths=lengths,
+            name=display(first.name),
         )
     return [
         Problem(
@@ -265,7 +317,7 @@ def _repeated(tensors: Sequence[Tensor]) -> list[str]:
 def _names(found: Iterable[str]) -> str:
     """The first of ``found`` by name, the others by number."""
     first, *others = found
-    name = excerpt(first) or "(no name)"
+    name = excerpt(first) or tr("(no name)")
     if not others:
         return name
-    return f"{name} (and {len(others):,} more)"
+    return tr("{name} (and {count:,} more)", name=name, count=len(others))

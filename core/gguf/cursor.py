@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from core.gguf.header import ByteOrder, ValueType
 from core.gguf.source import Cancelled, CancelledCheck, Source
+from core.language import mark, tr
 
 Progress: TypeAlias = Callable[[int], None]
 
@@ -144,9 +145,18 @@ class Cursor:
     def short(self, count: int, what: str) -> Stop:
         """``what`` claims ``count`` bytes and the source has fewer."""
         if self.left < 0:
-            message = f"{what} runs {count - self.left:,} bytes past the end of the file"
+            message = tr(
+                "{what} runs {count:,} bytes past the end of the file",
+                what=tr(what),
+                count=count - self.left,
+            )
         else:
-            message = f"{what} needs {count:,} bytes and the file has {self.left:,} left"
+            message = tr(
+                "{what} needs {count:,} bytes and the file has {left:,} left",
+                what=tr(what),
+                count=count,
+                left=self.left,
+            )
         offset, missing = min(self.offset, self.source.size), count - self.left
         if missing > IMPLAUSIBLE:
             return Stop("impossible-length", message, offset)
@@ -155,7 +165,7 @@ class Cursor:
     def reserve(self, count: int) -> None:
         """Bring the next ``count`` bytes into ``data``, or all that there are."""
         if self.at + count > len(self.data) and self.base + len(self.data) < self.source.size:
-            self._fill(min(count, max(self.left, 0)), "the next row")
+            self._fill(min(count, max(self.left, 0)), mark("the next row"))
 
     def keep(self, count: int) -> None:
         """Count bytes that stay in memory."""
@@ -163,7 +173,7 @@ class Cursor:
         if self.kept_left < 0:
             raise Stop(
                 "too-large",
-                f"the names in the header take more than {MAX_KEPT >> 20} MiB",
+                tr("the names in the header take more than {most} MiB", most=MAX_KEPT >> 20),
                 self.offset,
             )
 
@@ -223,7 +233,11 @@ class Cursor:
         if self.steps_left < 0:
             raise Stop(
                 "too-large",
-                f"{what} is far larger than any real one; reading stopped at {MAX_STEPS:,} steps",
+                tr(
+                    "{what} is far larger than any real one; reading stopped at {most:,} steps",
+                    what=tr(what),
+                    most=MAX_STEPS,
+                ),
                 self.offset,
             )
 
@@ -266,7 +280,10 @@ class Cursor:
         if self.read_left < 0:
             raise Stop(
                 "too-large",
-                f"the header is not over after {MAX_READ >> 20} MiB, far more than any real one",
+                tr(
+                    "the header is not over after {most} MiB, far more than any real one",
+                    most=MAX_READ >> 20,
+                ),
                 offset,
             )
         self.data, self.base, self.at = self.source.read(offset, length), offset, 0
@@ -275,7 +292,10 @@ class Cursor:
         if len(self.data) < count:
             raise Stop(
                 "truncated",
-                f"the file ended at byte {offset + len(self.data):,} while it was read",
+                tr(
+                    "the file ended at byte {byte:,} while it was read",
+                    byte=offset + len(self.data),
+                ),
                 offset,
                 count - len(self.data),
             )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from core.gguf.header import Header, Kind, Tensor, Value
 from core.gguf.text import display, excerpt
+from core.language import mark, tr
 from core.problems import Problem, Severity
 
 # Architectures of llama.cpp that answer with vectors and write no text.
@@ -65,7 +66,7 @@ def describe(kind: Kind, header: Header) -> list[Problem]:
     notes = []
     if text:
         name = display(header.path.name)
-        notes.append(Problem(kind.value, f"{name} is {text[0]}", Severity.NOTE, text[1]))
+        notes.append(Problem(kind.value, tr(text[0], name=name), Severity.NOTE, tr(text[1])))
     if kind in (Kind.MODEL, Kind.EMBEDDING):
         notes += _bundled(header.tensors)
     return notes
@@ -73,40 +74,48 @@ def describe(kind: Kind, header: Header) -> list[Problem]:
 
 _DESCRIPTIONS: dict[Kind, tuple[str, str]] = {
     Kind.PROJECTOR: (
-        "a projector: the part that turns pictures or sound into tokens for a text model.",
-        "It adds to the memory of the model that it is loaded with (--mmproj). Open that model.",
+        mark(
+            "{name} is a projector: the part that turns pictures or sound into tokens for a text "
+            "model."
+        ),
+        mark(
+            "It adds to the memory of the model that it is loaded with (--mmproj). Open that model."
+        ),
     ),
     Kind.ADAPTER: (
-        "an adapter (LoRA): changes to a model, not a model.",
-        "It is loaded beside the model that it was made for (--lora). Open that model.",
+        mark("{name} is an adapter (LoRA): changes to a model, not a model."),
+        mark("It is loaded beside the model that it was made for (--lora). Open that model."),
     ),
     Kind.IMATRIX: (
-        "an importance matrix: statistics for quantizing a model.",
-        "It is given to llama-quantize (--imatrix) and is never loaded with a model.",
+        mark("{name} is an importance matrix: statistics for quantizing a model."),
+        mark("It is given to llama-quantize (--imatrix) and is never loaded with a model."),
     ),
     Kind.CONTROL_VECTOR: (
-        "a control vector: a direction added to a model's layers.",
-        "It is loaded beside the model that it was made for (--control-vector). Open that model.",
+        mark("{name} is a control vector: a direction added to a model's layers."),
+        mark(
+            "It is loaded beside the model that it was made for (--control-vector). Open that "
+            "model."
+        ),
     ),
     Kind.VOCABULARY: (
-        "a vocabulary without weights.",
-        "It serves to test tokenizers and cannot write.",
+        mark("{name} is a vocabulary without weights."),
+        mark("It serves to test tokenizers and cannot write."),
     ),
     Kind.EMBEDDING: (
-        "an embedding or reranking model: it turns text into vectors or scores.",
-        "It writes no text, so it has no decode speed.",
+        mark("{name} is an embedding or reranking model: it turns text into vectors or scores."),
+        mark("It writes no text, so it has no decode speed."),
     ),
     Kind.DIFFUSION: (
-        "a diffusion model: it works on the whole result at once, in steps.",
-        "It does not write token by token, so it has no decode speed and keeps no cache.",
+        mark("{name} is a diffusion model: it works on the whole result at once, in steps."),
+        mark("It does not write token by token, so it has no decode speed and keeps no cache."),
     ),
     Kind.SPEECH: (
-        "a speech model: its tokens are sound.",
-        "Its speed is in frames of sound, not in words.",
+        mark("{name} is a speech model: its tokens are sound."),
+        mark("Its speed is in frames of sound, not in words."),
     ),
     Kind.SHARD: (
-        "one shard of a model; the metadata is in the first.",
-        "Put all shards into one folder and open any of them.",
+        mark("{name} is one shard of a model; the metadata is in the first."),
+        mark("Put all shards into one folder and open any of them."),
     ),
 }
 
@@ -119,9 +128,13 @@ def _bundled(tensors: tuple[Tensor, ...]) -> list[Problem]:
     return [
         Problem(
             "bundled-parts",
-            f"The file also holds {len(extra):,} tensors of its vision, audio or draft part (the "
-            f"first is {excerpt(extra[0].name)}), as files made by Ollama do; llama-server expects "
-            "them in a file of their own and may refuse this one.",
+            tr(
+                "The file also holds {count:,} tensors of its vision, audio or draft part (the "
+                "first is {name}), as files made by Ollama do; llama-server expects them in a "
+                "file of their own and may refuse this one.",
+                count=len(extra),
+                name=excerpt(extra[0].name),
+            ),
             Severity.NOTE,
         )
     ]

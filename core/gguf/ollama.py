@@ -10,6 +10,7 @@ from pathlib import Path
 
 from core.gguf.header import Header
 from core.gguf.text import display
+from core.language import tr
 from core.problems import Problem, Severity
 
 _BLOB = re.compile(r"sha256[-:](?P<digest>[0-9a-f]{64})")
@@ -25,13 +26,14 @@ def blob_note(header: Header) -> list[Problem]:
     if match is None or header.version is None or not header.place.local:
         return []
     name = _model_name(header.path, match["digest"])
-    what = f", {display(name)}" if name else ""
     return [
         Problem(
             "ollama-blob",
-            f"This is a file of Ollama's store{what}.",
+            tr("This is a file of Ollama's store, {name}.", name=display(name))
+            if name
+            else tr("This is a file of Ollama's store."),
             Severity.NOTE,
-            advice="" if name else "No manifest beside it names the model.",
+            advice="" if name else tr("No manifest beside it names the model."),
         )
     ]
 

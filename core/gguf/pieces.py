@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from core.gguf.source import Place
 from core.gguf.text import display
+from core.language import tr, trn
 from core.problems import Problem
 from core.units import format_exact_bytes
 
@@ -70,10 +71,20 @@ def first_piece(place: Place, truncated: Problem) -> Problem:
     stem = display(pieces.stem)
     return Problem(
         "piece",
-        f"This is the first piece of {stem}, a file that must be joined first: {count} "
-        f"piece{'s' if count > 1 else ''} found with {format_exact_bytes(pieces.bytes)} of the "
-        f"{format_exact_bytes(needed)} needed.",
-        advice=f"Join the pieces in order (on Linux: cat PIECES > {stem}), then open the result.",
+        trn(
+            "This is the first piece of {name}, a file that must be joined first: {count} piece "
+            "found with {size} of the {needed} needed.",
+            "This is the first piece of {name}, a file that must be joined first: {count} pieces "
+            "found with {size} of the {needed} needed.",
+            count,
+            name=stem,
+            size=format_exact_bytes(pieces.bytes),
+            needed=format_exact_bytes(needed),
+        ),
+        advice=tr(
+            "Join the pieces in order (on Linux: cat PIECES > {name}), then open the result.",
+            name=stem,
+        ),
         where=truncated.where,
         offset=truncated.offset,
         missing_bytes=truncated.missing_bytes,

@@ -23,6 +23,7 @@ from core.gguf.header import ByteOrder, Entry, Header, Value, ValueType
 from core.gguf.sizes import Row, align, size_tensors
 from core.gguf.source import CancelledCheck, FilePlace, Place, Source
 from core.gguf.text import display, excerpt
+from core.language import mark, tr, trc
 from core.problems import Problem, Severity
 
 MAGIC = b"GGUF"
@@ -165,23 +166,36 @@ class _Reading:
 
     def _read(self) -> None:
         cursor = self.cursor
-        (tensor_count,) = cursor.unpack(cursor.layout.length, "the number of tensors")
-        (key_count,) = cursor.unpack(cursor.layout.length, "the number of keys")
-        self._refuse(key_count, MAX_KEYS, _MIN_KEY, "keys")
+        (tensor_count,) = cursor.unpack(cursor.layout.length, mark("the number of tensors"))
+        (key_count,) = cursor.unpack(cursor.layout.length, mark("the number of keys"))
+        self._refuse(key_count, MAX_KEYS, _MIN_KEY, trc("of the metadata", "keys"))
         self.key_count = key_count
         self._read_keys(key_count)
         self.key_count = None
-        self._refuse(tensor_count, MAX_TENSORS, cursor.layout.tensor_tails[0].size + 4, "tensors")
+        self._refuse(
+            tensor_count, MAX_TENSORS, cursor.layout.tensor_tails[0].size + 4, tr("tensors")
+        )
         self.tensor_count = tensor_count
         self._read_tensors(tensor_count)
 
     def _place(self) -> str:
         if self.tensor_count is not None:
-            return f"tensor {len(self.rows) + 1:,} of {self.tensor_count:,}"
+            return tr(
+                "tensor {number:,} of {count:,}",
+                number=len(self.rows) + 1,
+                count=self.tensor_count,
+            )
         if self.key_count is not None:
-            name = f" ({excerpt(self.key)})" if self.key else ""
-            return f"key {len(self.entries) + 1:,} of {self.key_count:,}{name}"
-        return "the counts of keys and tensors"
+            number, count = len(self.entries) + 1, self.key_count
+            if not self.key:
+                return tr("key {number:,} of {count:,}", number=number, count=count)
+            return tr(
+                "key {number:,} of {count:,} ({name})",
+                number=number,
+                count=count,
+                name=excerpt(self.key),
+            )
+        return tr("the counts of keys and tensors")
 
     def _refuse(self, count: int, most: int, least_bytes: int, what: str) -> None:
         """A count that no real file has is not worth the walk."""
@@ -189,9 +203,15 @@ class _Reading:
         if count > most:
             raise Stop(
                 "impossible-count",
-                f"it declares {count:,} {what}, which would need at least {least:,} bytes; "
-                f"{max(self.cursor.left, 0):,} are left and {most:,} {what} are the most that is "
-                "read",
+                tr(
+                    "it declares {count:,} {what}, which would need at least {least:,} bytes; "
+                    "{left:,} are left and {most:,} {what} are the most that is read",
+                    count=count,
+                    what=what,
+                    least=least,
+                    left=max(self.cursor.left, 0),
+                    most=most,
+                ),
                 self.cursor.offset,
             )
 
@@ -199,22 +219,22 @@ class _Reading:
         cursor, metadata = self.cursor, self.metadata
         for _ in range(count):
             self.key = ""
-            key_bytes = cursor.length("its name")
+            key_bytes = cursor.length(mark("its name"))
             if key_bytes > MAX_KEY:
                 raise self._long_name(key_bytes)
-            key = cursor.take(key_bytes, "its name").decode("utf-8", "surrogateescape")
+            key = cursor.take(key_bytes, mark("its name")).decode("utf-8", "surrogateescape")
             cursor.keep(key_bytes)
             self.key = key
-            (number,) = cursor.unpack(cursor.layout.u32, "its type")
-            kind = value_type(number, cursor, "it")
+            (number,) = cursor.unpack(cursor.layout.u32, mark("its type"))
+            kind = value_type(number, cursor)
             offset = cursor.offset
             value: Value
             if kind is ValueType.STRING:
-                value, cut = cursor.text("its text")
+                value, cut = cursor.text(mark("its text"))
                 if cut:
                     self.cut.append(key)
             else:
-                value = read_value(cursor, kind, "its array")
+                value = read_value(cursor, kind, mark("its array"))
             duplicate = key in metadata
             self.entries.append(Entry(key, kind, value, offset, duplicate))
             if not duplicate:
@@ -237,15 +257,19 @@ class _Reading:
                 if dimensions > MAX_DIMENSIONS:
                     raise Stop(
                         "impossible-dimensions",
-                        f"it declares {dimensions:,} dimensions, where {MAX_DIMENSIONS} are the "
-                        "most that is read and 4 the most that llama.cpp takes",
+                        tr(
+                            "it declares {count:,} dimensions, where {most} are the most that is "
+                            "read and 4 the most that llama.cpp takes",
+                            count=dimensions,
+                            most=MAX_DIMENSIONS,
+                        ),
                         cursor.offset + needed - u32.size,
                     )
                 tail = tails[dimensions]
                 needed += tail.size
                 *shape, type_id, offset = tail.unpack_from(data, at + needed - tail.size)
             except struct.error:
-                raise cursor.short(needed, "its row") from None
+                raise cursor.short(needed, mark("its row")) from None
             name = data[at + name_at : at + name_at + name_bytes]
             rows.append((name.decode("utf-8", "surrogateescape"), tuple(shape), type_id, offset))
             cursor.at = at + needed
@@ -254,10 +278,14 @@ class _Reading:
     def _long_name(self, length: int) -> Stop:
         """A name longer than any: cut off where the file has no room for it either."""
         if length > self.cursor.left:
-            return self.cursor.short(length, "its name")
+            return self.cursor.short(length, mark("its name"))
         return Stop(
             "long-name",
-            f"its name has {length:,} bytes, where the format allows {MAX_KEY:,}",
+            tr(
+                "its name has {length:,} bytes, where the format allows {most:,}",
+                length=length,
+                most=MAX_KEY,
+            ),
             self.cursor.offset,
         )
 
@@ -265,11 +293,16 @@ class _Reading:
         truncated = stop.code == "truncated"
         return Problem(
             stop.code,
-            f"The header is incomplete at byte {stop.offset:,}, in {self._place()}: {stop}.",
+            tr(
+                "The header is incomplete at byte {byte:,}, in {place}: {fault}.",
+                byte=stop.offset,
+                place=self._place(),
+                fault=stop,
+            ),
             advice=(
-                "The file is cut off: finish the download, or get it again."
+                tr("The file is cut off: finish the download, or get it again.")
                 if truncated
-                else "The file is damaged or was made to mislead; get it again from its source."
+                else tr("The file is damaged or was made to mislead; get it again from its source.")
             ),
             offset=stop.offset,
             missing_bytes=stop.missing,
@@ -283,9 +316,9 @@ def _for_few(version: int, byte_order: ByteOrder) -> list[Problem]:
         notes.append(
             Problem(
                 "old-version",
-                "GGUF version 1, of August 2023: llama.cpp no longer reads it.",
+                tr("GGUF version 1, of August 2023: llama.cpp no longer reads it."),
                 Severity.NOTE,
-                advice="Convert the original model again with a current llama.cpp.",
+                advice=tr("Convert the original model again with a current llama.cpp."),
                 offset=4,
             )
         )
@@ -293,9 +326,12 @@ def _for_few(version: int, byte_order: ByteOrder) -> list[Problem]:
         notes.append(
             Problem(
                 "big-endian",
-                "Written for big-endian machines (IBM Z, POWER); llama.cpp refuses it elsewhere.",
+                tr(
+                    "Written for big-endian machines (IBM Z, POWER); llama.cpp refuses it "
+                    "elsewhere."
+                ),
                 Severity.NOTE,
-                advice="gguf-py's gguf_convert_endian.py turns it round.",
+                advice=tr("gguf-py's gguf_convert_endian.py turns it round."),
                 offset=4,
             )
         )
@@ -305,12 +341,15 @@ def _for_few(version: int, byte_order: ByteOrder) -> list[Problem]:
 def _unsupported(version: int, place: Place) -> Problem:
     return Problem(
         "version",
-        f"{display(place.path.name)} is a GGUF file of version {version:,}; versions 1, 2 and 3 "
-        "exist so far.",
+        tr(
+            "{name} is a GGUF file of version {version:,}; versions 1, 2 and 3 exist so far.",
+            name=display(place.path.name),
+            version=version,
+        ),
         advice=(
-            "Look for a newer version of this program."
+            tr("Look for a newer version of this program.")
             if 3 < version < 100
-            else "The file is damaged; get it again."
+            else tr("The file is damaged; get it again.")
         ),
         where=display(place.address),
         offset=4,
@@ -320,17 +359,26 @@ def _unsupported(version: int, place: Place) -> Problem:
 def _still_written(place: Place) -> Problem:
     return Problem(
         "growing",
-        f"{display(place.path.name)} was changed while it was read: it is still being written.",
+        tr(
+            "{name} was changed while it was read: it is still being written.",
+            name=display(place.path.name),
+        ),
         Severity.WARNING,
-        advice="Open it again when that is over.",
+        advice=tr("Open it again when that is over."),
         where=display(place.address),
     )
 
 
 def _cut_text(keys: list[str]) -> Problem:
-    others = f" and {len(keys) - 1:,} more" if len(keys) > 1 else ""
+    name = excerpt(keys[0])
     return Problem(
         "long-text",
-        f"The text of {excerpt(keys[0])}{others} is too long to keep; its beginning is shown.",
+        tr(
+            "The text of {name} and {count:,} more is too long to keep; its beginning is shown.",
+            name=name,
+            count=len(keys) - 1,
+        )
+        if len(keys) > 1
+        else tr("The text of {name} is too long to keep; its beginning is shown.", name=name),
         Severity.NOTE,
     )

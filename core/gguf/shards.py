@@ -14,6 +14,7 @@ from core.gguf.ollama import blob_note
 from core.gguf.reader import read_header
 from core.gguf.source import Cancelled, CancelledCheck, Place
 from core.gguf.text import display
+from core.language import tr
 from core.problems import Problem, Severity
 
 MAX_SHARDS = 10_000
@@ -92,14 +93,21 @@ def _family(headers: list[Header], missing: tuple[str, ...], problems: list[Prob
 def _missing(names: list[str], count: int, opened: Header) -> list[Problem]:
     if not names:
         return []
-    shown = ", ".join(names[:3]) + (f" and {len(names) - 3:,} more" if len(names) > 3 else "")
+    shown = ", ".join(names[:3])
+    if len(names) > 3:
+        shown = tr("{names} and {count:,} more", names=shown, count=len(names) - 3)
     return [
         Problem(
             "missing-shard",
-            f"{len(names):,} of {count:,} shards could not be read: {shown}. Every total is a "
-            "lower bound.",
+            tr(
+                "{missing:,} of {count:,} shards could not be read: {names}. Every total is a "
+                "lower bound.",
+                missing=len(names),
+                count=count,
+                names=shown,
+            ),
             Severity.WARNING,
-            advice="Put all shards of the model into one folder.",
+            advice=tr("Put all shards of the model into one folder."),
             where=display(str(opened.path.parent) if opened.place.local else opened.place.address),
         )
     ]
@@ -107,18 +115,26 @@ def _missing(names: list[str], count: int, opened: Header) -> list[Problem]:
 
 def _unnamed(opened: Header, count: int) -> tuple[str, ...]:
     if count > MAX_SHARDS:
-        return (f"{count - 1:,} other shards",)
+        return (tr("{count:,} other shards", count=count - 1),)
     own = _integer(opened, "split.no")
-    return tuple(f"shard {n + 1} of {count}" for n in range(count) if n != (own or 0))
+    return tuple(
+        tr("shard {number} of {count}", number=n + 1, count=count)
+        for n in range(count)
+        if n != (own or 0)
+    )
 
 
 def _unnameable(opened: Header, count: int) -> Problem:
     return Problem(
         "missing-shard",
-        f"{display(opened.path.name)} is one of {count:,} shards, but its name does not say which, "
-        "so the others cannot be found. Every total is a lower bound.",
+        tr(
+            "{name} is one of {count:,} shards, but its name does not say which, so the others "
+            "cannot be found. Every total is a lower bound.",
+            name=display(opened.path.name),
+            count=count,
+        ),
         Severity.WARNING,
-        advice="Name the shards as they were named: NAME-00001-of-00003.gguf and so on.",
+        advice=tr("Name the shards as they were named: NAME-00001-of-00003.gguf and so on."),
     )
 
 
@@ -131,8 +147,13 @@ def _name_notes(header: Header, name: ShardName | None, count: int) -> list[Prob
     return [
         Problem(
             "shard-name",
-            f"{display(header.path.name)} is named like shard {name.number:,} of "
-            f"{name.count:,}, but the file says nothing of shards; it is read as a whole.",
+            tr(
+                "{name} is named like shard {number:,} of {count:,}, but the file says nothing "
+                "of shards; it is read as a whole.",
+                name=display(header.path.name),
+                number=name.number,
+                count=name.count,
+            ),
             Severity.NOTE,
         )
     ]
@@ -152,16 +173,24 @@ def _disagreements(headers: list[Header], count: int, stem: str) -> list[Problem
             problems.append(
                 Problem(
                     "shard-mismatch",
-                    f"{display(header.path.name)} says that it is shard "
-                    f"{'?' if inside[0] is None else inside[0] + 1} of {inside[1] or '?'}: its "
-                    "name and its contents disagree.",
+                    tr(
+                        "{name} says that it is shard {number} of {count}: its name and its "
+                        "contents disagree.",
+                        name=display(header.path.name),
+                        number="?" if inside[0] is None else inside[0] + 1,
+                        count=inside[1] or "?",
+                    ),
                     Severity.WARNING,
-                    advice="A shard of another model may have been copied over this one.",
+                    advice=tr("A shard of another model may have been copied over this one."),
                     where=display(header.place.address),
                 )
             )
     if others:
-        words = f"{others:,} more shards of {display(stem)} disagree with their names as well."
+        words = tr(
+            "{count:,} more shards of {name} disagree with their names as well.",
+            count=others,
+            name=display(stem),
+        )
         problems.append(Problem("shard-mismatch", words, Severity.WARNING))
     stated = _integer(headers[0], "split.tensors.count")
     found = sum(len(header.tensors) for header in headers)
@@ -169,8 +198,13 @@ def _disagreements(headers: list[Header], count: int, stem: str) -> list[Problem
         problems.append(
             Problem(
                 "shard-tensors",
-                f"The shards of {display(stem)} hold {found:,} tensors together, where the first "
-                f"one counts {stated:,}.",
+                tr(
+                    "The shards of {name} hold {found:,} tensors together, where the first one "
+                    "counts {stated:,}.",
+                    name=display(stem),
+                    found=found,
+                    stated=stated,
+                ),
                 Severity.WARNING,
             )
         )
@@ -185,8 +219,11 @@ def _repeated(tensors: tuple[Tensor, ...]) -> list[Problem]:
             return [
                 Problem(
                     "duplicate-tensor",
-                    f"{display(tensor.name)} stands in more than one shard, and every row is "
-                    "counted. llama.cpp refuses these files.",
+                    tr(
+                        "{name} stands in more than one shard, and every row is counted. "
+                        "llama.cpp refuses these files.",
+                        name=display(tensor.name),
+                    ),
                     Severity.WARNING,
                 )
             ]

@@ -22,6 +22,7 @@ from core.gguf.types import (
     name_of,
     note_of,
 )
+from core.language import tr, trn
 from core.problems import Problem, Severity
 
 _MOST_REMARKS = 8  # about types
@@ -87,9 +88,13 @@ def _first_of(remarks: list[Problem]) -> list[Problem]:
     rest = len(remarks) - _MOST_REMARKS
     more = Problem(
         "more-types",
-        f"{rest:,} more types are odd in such a way; their sizes are taken from the offsets, too.",
+        tr(
+            "{count:,} more types are odd in such a way; their sizes are taken from the offsets, "
+            "too.",
+            count=rest,
+        ),
         Severity.WARNING,
-        advice="So many different types are a sign of a damaged tensor table.",
+        advice=tr("So many different types are a sign of a damaged tensor table."),
     )
     return [*remarks[:_MOST_REMARKS], more]
 
@@ -169,25 +174,46 @@ def _layout_remark(layout: TensorType, name: str) -> list[Problem]:
     return [
         Problem(
             "type-layout",
-            f"Type {layout.id} is stored here as {layout.name} ({layout.bits_per_weight:.4g} bits, "
-            f"{layout.note}) and not as {usual.name} ({usual.bits_per_weight:.4g} bits): the "
-            f"spacing of the tensors says so, beginning with {display(name)}.",
+            tr(
+                "Type {number} is stored here as {name} ({bits:.4g} bits, {note}) and not as "
+                "{usual} ({usual_bits:.4g} bits): the spacing of the tensors says so, beginning "
+                "with {tensor}.",
+                number=layout.id,
+                name=layout.name,
+                bits=layout.bits_per_weight,
+                note=tr(layout.note),
+                usual=usual.name,
+                usual_bits=usual.bits_per_weight,
+                tensor=display(name),
+            ),
             Severity.NOTE,
-            advice=f"A program that takes it for {usual.name} reads it wrongly.",
+            advice=tr("A program that takes it for {type} reads it wrongly.", type=usual.name),
         )
     ]
 
 
 def _ambiguous(row: Row, layouts: list[TensorType]) -> Problem:
-    choices = " or ".join(
-        f"{c.name} ({c.bits_per_weight:.4g} bits, {c.tensor_bytes(row[1]):,} B)" for c in layouts
+    choices = tr(" or ").join(
+        tr(
+            "{name} ({bits:.4g} bits, {size:,} B)",
+            name=c.name,
+            bits=c.bits_per_weight,
+            size=c.tensor_bytes(row[1]),
+        )
+        for c in layouts
     )
     return Problem(
         "ambiguous-type",
-        f"Type {row[2]} of {display(row[0])} may be {choices}; nothing in the file decides. It is "
-        f"counted as {layouts[0].name}.",
+        tr(
+            "Type {number} of {tensor} may be {choices}; nothing in the file decides. It is "
+            "counted as {type}.",
+            number=row[2],
+            tensor=display(row[0]),
+            choices=choices,
+            type=layouts[0].name,
+        ),
         Severity.WARNING,
-        advice="Ask who made the file which of the two it is.",
+        advice=tr("Ask who made the file which of the two it is."),
     )
 
 
@@ -197,24 +223,40 @@ def _another_type(measured: list[tuple[Row, int]], usual: TensorType) -> Problem
     )
     return Problem(
         "type-size",
-        f"{display(name)} of type {type_id} occupies {span:,} B, where {usual.name} would take "
-        f"{usual.tensor_bytes(shape):,} B: probably a fork's own type. Sizes of this type are "
-        f"taken from the offsets ({8 * span / prod(shape):.4g} bits per weight).",
+        tr(
+            "{tensor} of type {number} occupies {span:,} B, where {type} would take {size:,} B: "
+            "probably a fork's own type. Sizes of this type are taken from the offsets "
+            "({bits:.4g} bits per weight).",
+            tensor=display(name),
+            number=type_id,
+            span=span,
+            type=usual.name,
+            size=usual.tensor_bytes(shape),
+            bits=8 * span / prod(shape),
+        ),
         Severity.WARNING,
-        advice="Use the program that the file was made for.",
+        advice=tr("Use the program that the file was made for."),
     )
 
 
 def _unknown(found: list[Row]) -> Problem:
     name, _, type_id, _ = found[0]
-    others = f" and {len(found) - 1:,} more" if len(found) > 1 else ""
+    tensors = display(name)
+    if len(found) > 1:
+        tensors = tr("{names} and {count:,} more", names=tensors, count=len(found) - 1)
     note = note_of(type_id)
-    what = f"{name_of(type_id)} ({note})" if note else "a type that this version does not know"
     return Problem(
         "unknown-type",
-        f"{display(name)}{others} of type {type_id}: {what}. The size is taken from the offsets.",
+        tr(
+            "{tensors} of type {number}: {what}. The size is taken from the offsets.",
+            tensors=tensors,
+            number=type_id,
+            what=f"{name_of(type_id)} ({tr(note)})"
+            if note
+            else tr("a type that this version does not know"),
+        ),
         Severity.WARNING,
-        advice="Sizes are right to the padding between tensors; the contents stay unknown.",
+        advice=tr("Sizes are right to the padding between tensors; the contents stay unknown."),
     )
 
 
@@ -226,7 +268,13 @@ def _audience(type_id: int, count: int) -> list[Problem]:
     return [
         Problem(
             "limited-type",
-            f"{count:,} tensor{'s' if count > 1 else ''} of type {kind.name}: {kind.note}.",
+            trn(
+                "{count:,} tensor of type {type}: {note}.",
+                "{count:,} tensors of type {type}: {note}.",
+                count,
+                type=kind.name,
+                note=tr(kind.note),
+            ),
             Severity.NOTE,
         )
     ]

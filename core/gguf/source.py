@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Protocol, Self, TypeAlias
 
 from core.gguf.text import display
+from core.language import mark, tr
 from core.problems import Problem
 
 CancelledCheck: TypeAlias = Callable[[], bool]
@@ -115,8 +116,11 @@ class FilePlace:
         return _unreadable(self.path, error)
 
 
+_FOLDER = mark("{name} is a folder.")
+
+
 class NotAFileError(OSError):
-    """A folder, a pipe or a device."""
+    """A folder, a pipe or a device: a sentence that wants its name and its translation."""
 
 
 class FileSource:
@@ -165,9 +169,12 @@ def _require_file(status: os.stat_result) -> None:
     if stat.S_ISREG(mode):
         return
     if stat.S_ISDIR(mode):
-        raise NotAFileError("is a folder")
-    what = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
-    raise NotAFileError(f"is a {what}, not a file")
+        raise NotAFileError(_FOLDER)
+    if stat.S_ISFIFO(mode):
+        raise NotAFileError(mark("{name} is a pipe, not a file."))
+    if stat.S_ISSOCK(mode):
+        raise NotAFileError(mark("{name} is a socket, not a file."))
+    raise NotAFileError(mark("{name} is a device, not a file."))
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> Problem:
@@ -176,36 +183,41 @@ def _unreadable(path: Path, error: OSError | ValueError) -> Problem:
     name = display(path.name) or where
     match error:
         case NotAFileError():
-            advice = "Open the .gguf file itself."
-            if "folder" in str(error):
-                advice = "Open one of the .gguf files inside it."
-            return Problem("not-a-file", f"{name} {error}.", advice=advice, where=where)
+            advice = tr("Open the .gguf file itself.")
+            if str(error) == _FOLDER:
+                advice = tr("Open one of the .gguf files inside it.")
+            message = tr(str(error), name=name)
+            return Problem("not-a-file", message, advice=advice, where=where)
         case FileNotFoundError() | NotADirectoryError():
             return Problem(
                 "not-found",
-                f"There is no file {name}.",
-                advice="It may have been moved or deleted, or its disk is not connected.",
+                tr("There is no file {name}.", name=name),
+                advice=tr("It may have been moved or deleted, or its disk is not connected."),
                 where=where,
             )
         case PermissionError():
             return Problem(
                 "no-permission",
-                f"{name} may not be read by this user.",
-                advice="Change the file's permissions, or copy it to a folder of your own.",
+                tr("{name} may not be read by this user.", name=name),
+                advice=tr("Change the file's permissions, or copy it to a folder of your own."),
                 where=where,
             )
         case OSError():
             reason = error.strerror or str(error) or type(error).__name__
             return Problem(
                 "read-error",
-                f"{name} could not be read: {display(reason)}.",
-                advice="Check the disk or the network share, then try again.",
+                tr("{name} could not be read: {reason}.", name=name, reason=display(reason)),
+                advice=tr("Check the disk or the network share, then try again."),
                 where=where,
             )
         case _:  # open() refuses a path with a zero byte in it
             return Problem(
                 "bad-path",
-                f"{name} is no possible file name: {display(str(error))}.",
-                advice="Check how the path was typed.",
+                tr(
+                    "{name} is no possible file name: {reason}.",
+                    name=name,
+                    reason=display(str(error)),
+                ),
+                advice=tr("Check how the path was typed."),
                 where=where,
             )

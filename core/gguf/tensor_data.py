@@ -6,6 +6,7 @@ from core.gguf.arrays import PageError, unchanged_file
 from core.gguf.header import ModelFile, Tensor
 from core.gguf.text import display
 from core.gguf.types import layout_of
+from core.language import tr
 from core.problems import Problem
 
 
@@ -28,8 +29,11 @@ def read_elements(file: ModelFile, tensor: Tensor, row: int, first: int, count: 
         raise PageError(
             Problem(
                 "unknown-layout",
-                f"How {display(tensor.type_name)} lays out its blocks is not known here.",
-                advice="Choose a tensor of another type.",
+                tr(
+                    "How {type} lays out its blocks is not known here.",
+                    type=display(tensor.type_name),
+                ),
+                advice=tr("Choose a tensor of another type."),
                 where=where,
             )
         )
@@ -50,9 +54,15 @@ def read_elements(file: ModelFile, tensor: Tensor, row: int, first: int, count: 
         raise PageError(
             Problem(
                 "no-data",
-                f"{display(header.path.name)} ends before the weights of {display(tensor.name)}.",
-                advice="This file holds a header alone, as specimens do, or its download is not "
-                "complete.",
+                tr(
+                    "{file} ends before the weights of {tensor}.",
+                    file=display(header.path.name),
+                    tensor=display(tensor.name),
+                ),
+                advice=tr(
+                    "This file holds a header alone, as specimens do, or its download is not "
+                    "complete."
+                ),
                 where=where,
                 offset=offset,
             )

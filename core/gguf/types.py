@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-IK_ONLY = "ik_llama.cpp only: llama.cpp, Ollama and LM Studio refuse this file"
-REMOVED = "removed from llama.cpp in 2024: convert the model again, or use an older build"
-INTERNAL = "used inside the engine, not meant for files"
+from core.language import mark
+
+IK_ONLY = mark("ik_llama.cpp only: llama.cpp, Ollama and LM Studio refuse this file")
+REMOVED = mark("removed from llama.cpp in 2024: convert the model again, or use an older build")
+INTERNAL = mark("used inside the engine, not meant for files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,27 +159,33 @@ _table(
     (398, "Q8_KV_R8", 32, 32, 4),
     (399, "Q8_K_R8", 256, 258),
 )
-_table("PrismML's fork of llama.cpp only", (142, "PQ2_0", 128, 34))
+_table(mark("PrismML's fork of llama.cpp only"), (142, "PQ2_0", 128, 34))
 
 BY_NAME: dict[str, TensorType] = {kind.name: kind for kind in BY_ID.values()}
 
 # Ids that mean more than one thing in published files. The spacing of the tensors decides.
 # 40: PrismML's first release (32 weights, 6 bytes). 42: the same fork's ternary files, 128 weights.
 OTHER_LAYOUTS: dict[int, tuple[TensorType, ...]] = {
-    40: (TensorType(40, "Q1_0_G32", 32, 6, 0, "an early PrismML release; now the id of NVFP4"),),
-    42: (TensorType(42, "Q2_0_G128", 128, 34, 0, "legacy PrismML: 128 weights share a scale"),),
+    40: (
+        TensorType(40, "Q1_0_G32", 32, 6, 0, mark("an early PrismML release; now the id of NVFP4")),
+    ),
+    42: (
+        TensorType(42, "Q2_0_G128", 128, 34, 0, mark("legacy PrismML: 128 weights share a scale")),
+    ),
 }
 
 # Ids without a layout: the size comes from the offsets.
 NAMED_ONLY: dict[int, tuple[str, str]] = {
-    4: ("Q4_2", "removed from ggml before GGUF"),
-    5: ("Q4_3", "removed from ggml before GGUF"),
+    4: ("Q4_2", mark("removed from ggml before GGUF")),
+    5: ("Q4_3", mark("removed from ggml before GGUF")),
     36: (
         "I2_S",
-        "Microsoft BitNet's 2-bit type, which bitnet.cpp and ik_llama.cpp read, or a removed "
-        "repacking of IQ4_NL; llama.cpp refuses both",
+        mark(
+            "Microsoft BitNet's 2-bit type, which bitnet.cpp and ik_llama.cpp read, or a removed "
+            "repacking of IQ4_NL; llama.cpp refuses both"
+        ),
     ),
-    143: ("IQ1_TN", "removed from ik_llama.cpp"),
+    143: ("IQ1_TN", mark("removed from ik_llama.cpp")),
 }
 
 # From here on ids were handed out by several forks at once, so a size is believed only where the
@@ -193,7 +201,7 @@ def name_of(type_id: int) -> str:
 
 
 def note_of(type_id: int) -> str:
-    """Who reads this type, where not everybody does; else ""."""
+    """Who reads this type, where not everybody does; else "". Marked for translation."""
     if type_id in BY_ID:
         return BY_ID[type_id].note
     return NAMED_ONLY[type_id][1] if type_id in NAMED_ONLY else ""
