@@ -8,6 +8,7 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from core.language import mark
 from core.gguf.source import Place
 from core.problems import Problem
 
@@ -118,17 +119,17 @@ class Header:
 class Kind(StrEnum):
     """What a file is for, in the words of the command line's JSON."""
 
-    MODEL = "model"
-    EMBEDDING = "embedding"
-    PROJECTOR = "projector"
-    ADAPTER = "adapter"
-    IMATRIX = "imatrix"
-    CONTROL_VECTOR = "control-vector"
-    VOCABULARY = "vocabulary"
-    DIFFUSION = "diffusion"
-    SPEECH = "speech"
-    SHARD = "shard"
-    UNKNOWN = "unknown"
+    MODEL = mark("model")
+    EMBEDDING = mark("embedding")
+    PROJECTOR = mark("projector")
+    ADAPTER = mark("adapter")
+    IMATRIX = mark("imatrix")
+    CONTROL_VECTOR = mark("control-vector")
+    VOCABULARY = mark("vocabulary")
+    DIFFUSION = mark("diffusion")
+    SPEECH = mark("speech")
+    SHARD = mark("shard")
+    UNKNOWN = mark("unknown")
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from core.gguf.header import Kind, Tensor
 from core.gguf.text import excerpt
+from core.language import mark, tr
 from core.model import architectures
 from core.model.architectures import KNOWN
 from core.model.compressed import compressed_groups, compressed_of
@@ -37,7 +38,12 @@ _SPARED = frozenset(
     )
 )
 _PROJECTION = re.compile(r"blk\.([0-9]{1,6})\.attn_([kv])\.weight")
-_ASK = "Measure it: an engine's log says what it reserves."
+# What layers keep: plain, and latent.
+_FULL = (mark("full attention"), mark("latent attention"))
+_SPARSE = (mark("sparse attention"), mark("sparse latent attention"))
+_WINDOWED = (mark("sliding window"), mark("latent sliding window"))
+_CHUNKED = (mark("chunked attention"), mark("latent chunked attention"))
+_ASK = mark("Measure it: an engine's log says what it reserves.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def cache_of(
     ]
     if facts.known and unusable:
         # To go on as if it were absent would be a guess: a window that is text is a window.
-        why = f"The key {excerpt(keys.full(unusable[0]))} cannot be used"
+        why = tr("The key {key} cannot be used", key=excerpt(keys.full(unusable[0])))
         return _unknown(outline, "odd-key", why)
     return facts
 
@@ -74,7 +80,9 @@ def cache_of(
 def _decided(keys: Keys, outline: Outline, survey: Survey, tensors: Sequence[Tensor]) -> CacheFacts:
     if not outline.trunk:
         return _unknown(
-            outline, "no-layers", f"The key {excerpt(keys.full('block_count'))} is missing or 0"
+            outline,
+            "no-layers",
+            tr("The key {key} is missing or 0", key=excerpt(keys.full("block_count"))),
         )
     last = max(survey.marks, default=-1)
     # An encoder and a decoder have counts of their own.
@@ -99,7 +107,7 @@ def _decided(keys: Keys, outline: Outline, survey: Survey, tensors: Sequence[Ten
             draft_groups=_draft_groups(outline, windows, Indexer(), latent=False) or (),
             layers=outline.total,
             same_types=True,
-            rule="compressed attention: attention.compress_ratios",
+            rule=tr("compressed attention: attention.compress_ratios"),
         )
     return _plain(keys, outline, survey, tensors, recurrence, windows)
 
@@ -141,20 +149,29 @@ def _plain(
         shared_layers=sum(sharers.values()),
         flash_attention=outline.architecture not in architectures.NO_FLASH_ATTENTION,
         same_types=outline.latent,
-        rule=" + ".join(names),
+        rule=" + ".join(map(tr, names)),
     )
 
 
 def _without_cache(outline: Outline, kind: Kind) -> str:
     architecture = outline.architecture
     if kind in _NO_MODEL or (kind is Kind.DIFFUSION and architecture not in KNOWN):
-        return f"no cache: the file is no text model but a {kind.value}"
+        return tr("no cache: the file is no text model but a {kind}", kind=tr(kind.value))
     if architecture in architectures.DIFFUSION_TEXT:
-        return f"no cache: {architecture} works on the whole text in every step"
+        return tr(
+            "no cache: {architecture} works on the whole text in every step",
+            architecture=architecture,
+        )
     if architecture in architectures.ENCODERS:
-        return f"no cache: {architecture} reads a text at once and writes none"
+        return tr(
+            "no cache: {architecture} reads a text at once and writes none",
+            architecture=architecture,
+        )
     if architecture in architectures.READS_TARGET_CACHE:
-        return f"no cache of its own: {architecture} reads that of the model it drafts for"
+        return tr(
+            "no cache of its own: {architecture} reads that of the model it drafts for",
+            architecture=architecture,
+        )
     return ""
 
 
@@ -180,7 +197,7 @@ def _own_layers(keys: Keys, outline: Outline) -> tuple[int, str]:
         return max(outline.total - shared, 0), SHARED_LAYERS
     if outline.architecture == "gemma3n":
         own = min(architectures.GEMMA3N_OWN_CACHE, outline.total)
-        return own, f"the first {own} own one, by default for gemma3n (assumed)"
+        return own, tr("the first {count} own one, by default for gemma3n (assumed)", count=own)
     return outline.total, ""
 
 
@@ -219,9 +236,12 @@ def _widths(
 
 
 def _too_many(keys: Keys, outline: Outline, last: int) -> str:
-    return (
-        f"There are tensors of layer {last:,}, where {excerpt(keys.full('block_count'))} says "
-        f"{outline.blocks + outline.draft:,} layers: llama.cpp refuses this file"
+    return tr(
+        "There are tensors of layer {layer:,}, where {key} says {count:,} layers: "
+        "llama.cpp refuses this file",
+        layer=last,
+        key=excerpt(keys.full("block_count")),
+        count=outline.blocks + outline.draft,
     )
 
 
@@ -236,9 +256,12 @@ def _clash(tensors: Sequence[Tensor], widths: dict[int, tuple[int, int]]) -> str
             continue
         said = widths[int(match[1])]["kv".index(match[2])]
         if said != tensor.shape[1]:
-            return (
-                f"{tensor.name} has {tensor.shape[1]:,} rows, where the keys say {said:,}: "
-                "llama.cpp refuses this file"
+            return tr(
+                "{tensor} has {rows:,} rows, where the keys say {said:,}: llama.cpp "
+                "refuses this file",
+                tensor=tensor.name,
+                rows=tensor.shape[1],
+                said=said,
             )
     return ""
 
@@ -276,7 +299,8 @@ def _grouped(
         readers = sharers[windowed] if last[windowed] is row else 0
         rule = _rule(outline, windows)
         if readers:
-            rule += f"; {readers} more layers read it ({shared})"
+            more = tr("{count} more layers read it ({rule})", count=readers, rule=shared)
+            rule = f"{rule}; {more}"
         groups.append(
             CacheGroup(
                 row.name,
@@ -301,16 +325,12 @@ def _row(
     k_head, v_head = _heads(outline, windows, n)
     windowed = windows.layers[n]
     sparse = n in indexer.sparse and not windowed
-    kind = "latent attention" if outline.latent else "attention"
     if windowed:
-        name = "chunked attention" if windows.chunked else "sliding window"
-        name = f"latent {name}" if outline.latent else name
-    elif sparse:
-        name = f"sparse {kind}"
+        names = _CHUNKED if windows.chunked else _WINDOWED
     else:
-        name = kind if outline.latent else f"full {kind}"
+        names = _SPARSE if sparse else _FULL
     return _Row(
-        name,
+        names[outline.latent],
         k_width,
         v_width,
         k_head or 0,
@@ -322,12 +342,12 @@ def _row(
 
 def _rule(outline: Outline, windows: Windows) -> str:
     if outline.latent:
-        width = "attention.key_length x attention.head_count_kv, one row for K and V"
+        width = tr("attention.key_length x attention.head_count_kv, one row for K and V")
     elif outline.derived:
-        width = "attention.head_count_kv x (embedding / heads: head size derived)"
+        width = tr("attention.head_count_kv x (embedding / heads: head size derived)")
     else:
-        width = "attention.head_count_kv x attention.key_length and value_length"
-    return f"{windows.rule}; row: {width}"
+        width = tr("attention.head_count_kv x attention.key_length and value_length")
+    return tr("{rule}; row: {width}", rule=windows.rule, width=width)
 
 
 def _draft_in_main(outline: Outline) -> bool:
@@ -360,16 +380,19 @@ def _doubt(
 ) -> str:
     """Why the keys do not decide; empty where they do."""
     if recurrence.missing:
-        return f"The key {excerpt(keys.full(recurrence.missing))} is missing or 0"
+        return tr("The key {key} is missing or 0", key=excerpt(keys.full(recurrence.missing)))
     if not recurrence.decided:
-        return (
-            f"{excerpt(outline.architecture)} has recurrent layers ({recurrence.rule}) of a kind "
-            "that is not modelled"
+        return tr(
+            "{architecture} has recurrent layers ({rule}) of a kind that is not modelled",
+            architecture=excerpt(outline.architecture),
+            rule=recurrence.rule,
         )
     if not windows.decided:
-        return (
-            f"{excerpt(outline.architecture)} has a sliding window of {windows.size:,} tokens, "
-            "and no key says which layers use it"
+        return tr(
+            "{architecture} has a sliding window of {size:,} tokens, and no key says which "
+            "layers use it",
+            architecture=excerpt(outline.architecture),
+            size=windows.size,
         )
     return doubt_of(keys, outline, survey)
 
@@ -390,14 +413,14 @@ def _unknown(outline: Outline, code: str, why: str, low: int | None = None) -> C
     return CacheFacts(
         known=False,
         layers=outline.total,
-        rule="unknown",
+        rule=mark("unknown"),
         low=(low or 0) if bounded else None,
         high=high,
         problem=Problem(
             code,
-            f"{why}; how much its cache takes is not known.",
+            tr("{why}; how much its cache takes is not known.", why=why),
             Severity.WARNING,
-            _ASK,
+            tr(_ASK),
         ),
     )
 
@@ -421,6 +444,8 @@ def _missing(keys: Keys, outline: Outline) -> str:
     ):
         gap = next((n for n, value in enumerate(values) if value is None), None)
         if gap is not None:
-            which = "" if not keys.has(name) else f" for layer {gap}"
-            return f"The key {excerpt(keys.full(name))} is missing{which}"
-    return f"The key {excerpt(keys.full('attention.head_count'))} is missing or 0"
+            key = excerpt(keys.full(name))
+            if not keys.has(name):
+                return tr("The key {key} is missing", key=key)
+            return tr("The key {key} is missing for layer {layer}", key=key, layer=gap)
+    return tr("The key {key} is missing or 0", key=excerpt(keys.full("attention.head_count")))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import mark, tr
 from core.model import architectures
 from core.model.indexers import INDEXER_KEY_LENGTH, RATIOS, TOP_K
 from core.model.keys import Keys
@@ -62,35 +63,37 @@ def compressed_groups(
         )
 
     raw = CacheGroup(
-        "raw window",
+        mark("raw window"),
         tuple(range(outline.total)),
         width,
         0,
         k_head=head,
         window=keys.count(WINDOW),
         sequence_streams=True,
-        rule=f"{WINDOW} on every layer, K only",
+        rule=tr("{key} on every layer, K only", key=WINDOW),
     )
     groups = [
         raw,
-        group(f"compressed {FINE}:1", fine, width, FINE, top_k),
-        group(f"compressed {COARSE}:1", coarse, width, COARSE, None),
-        group("indexer", fine, index, FINE, None),
+        group(mark("compressed 4:1"), fine, width, FINE, top_k),
+        group(mark("compressed 128:1"), coarse, width, COARSE, None),
+        group(mark("indexer"), fine, index, FINE, None),
     ]
     rollback = outline.architecture in architectures.ROLLBACK
     inner_fine = tuple(layer for layer in fine if layer < outline.trunk)
     inner_coarse = tuple(layer for layer in coarse if layer < outline.trunk)
     # Keys and scores of the tokens that are not yet compressed: two windows of 4, one of 128.
     states = [
-        _state("compressor 4:1", inner_fine, 2 * FINE * 2 * head, rollback),
-        _state("compressor 128:1", inner_coarse, COARSE * head, rollback),
-        _state("indexer compressor", inner_fine, 2 * FINE * 2 * index, rollback),
+        _state(mark("compressor 4:1"), inner_fine, 2 * FINE * 2 * head, rollback),
+        _state(mark("compressor 128:1"), inner_coarse, COARSE * head, rollback),
+        _state(mark("indexer compressor"), inner_fine, 2 * FINE * 2 * index, rollback),
     ]
     return tuple(g for g in groups if g.layers), tuple(s for s in states if s.layers)
 
 
 def _state(name: str, layers: tuple[int, ...], elements: int, rollback: bool) -> StateGroup:
-    return StateGroup(name, layers, elements, elements, rollback, f"{RATIOS}, f32 keys and scores")
+    return StateGroup(
+        name, layers, elements, elements, rollback, tr("{key}, f32 keys and scores", key=RATIOS)
+    )
 
 
 def _layers(compressed: Compressed, ratio: int) -> tuple[int, ...]:

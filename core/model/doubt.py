@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.gguf.header import Array
 from core.gguf.text import excerpt
+from core.language import tr
 from core.model import architectures
 from core.model.compressed import compressed_of
 from core.model.indexers import INDEXER_KEY_LENGTH
@@ -39,29 +40,50 @@ def doubt_of(keys: Keys, outline: Outline, survey: Survey) -> str:
     architecture = outline.architecture
     if architecture in architectures.KNOWN:
         return ""
-    who = excerpt(architecture) or "An unnamed architecture"
+    who = excerpt(architecture) or tr("An unnamed architecture")
     compressed = compressed_of(keys, outline)
     hybrid = any(survey.marks.get(n, 0) & STATE for n in range(outline.trunk))
     if compressed is not None and not compressed.fitting and not hybrid:
-        return f"{who} compresses its cache in a way that is not modelled"
+        return tr("{who} compresses its cache in a way that is not modelled", who=who)
     if keys.flag("attention.causal") is False:
-        return f"{who} is a new architecture that reads a text in both directions at once"
+        return tr(
+            "{who} is a new architecture that reads a text in both directions at once", who=who
+        )
     if keys.count("attention.kv_lora_rank") and not outline.latent:
-        return f"{who} keeps latent rows, and no attention.key_length_mla says how the engine does"
+        return tr(
+            "{who} keeps latent rows, and no attention.key_length_mla says how the engine does",
+            who=who,
+        )
     hint = _hint(keys)
     if hint:
-        return f"{who} is a new architecture and its key {excerpt(hint)} has no rule here"
+        return tr(
+            "{who} is a new architecture and its key {key} has no rule here",
+            who=who,
+            key=excerpt(hint),
+        )
     single = hybrid and 0 in outline.feed_forward  # each layer is one thing alone
     for n in range(outline.trunk) if survey.marks else ():
         mark = survey.marks.get(n, 0)
         if single and outline.feed_forward[n]:
             continue
         if outline.kv_heads[n] and not mark & (KEYS | FUSED | STATE):
-            return f"{who} is a new architecture and its layer {n} has no attention that is known"
+            return tr(
+                "{who} is a new architecture and its layer {layer} has no attention that is known",
+                who=who,
+                layer=n,
+            )
         if mark & LATENT and not outline.latent and compressed is None:
-            return f"{who} keeps latent rows in layer {n}, and no key says how wide they are"
+            return tr(
+                "{who} keeps latent rows in layer {layer}, and no key says how wide they are",
+                who=who,
+                layer=n,
+            )
         if mark & INDEXER and not keys.count(INDEXER_KEY_LENGTH):
-            return f"{who} has an indexer in layer {n}, and no key says how wide its rows are"
+            return tr(
+                "{who} has an indexer in layer {layer}, and no key says how wide its rows are",
+                who=who,
+                layer=n,
+            )
     return ""
 
 

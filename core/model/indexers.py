@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import mark, tr
 from core.model import architectures
 from core.model.keys import Keys
 from core.model.model import CacheGroup
@@ -44,26 +45,26 @@ def indexer_of(
         return _block_sparse(keys, outline, survey, attention, head, top_k * block)
     if not top_k:
         return Indexer()
-    slots, pool, rule = 1, 1, f"{INDEXER_KEY_LENGTH}, one key head"
+    slots, pool, rule = 1, 1, tr("{key}, one key head", key=INDEXER_KEY_LENGTH)
     ratios = [r for r in keys.per_layer(RATIOS, outline.total) or () if r]
     if hybrid and not outline.latent and ratios:
         slots, pool = 2, ratios[0]  # a key and the pooled key in one row
-        rule = f"{INDEXER_KEY_LENGTH} x 2 for {RATIOS}"
+        rule = tr("{key} x 2 for {ratios}", key=INDEXER_KEY_LENGTH, ratios=RATIOS)
     elif keys.count(POOL):
         slots, pool = 3, keys.count(POOL)  # a key, a gate and the pooled key
-        rule = f"{INDEXER_KEY_LENGTH} x 3 for {POOL}"
+        rule = tr("{key} x 3 for {pool}", key=INDEXER_KEY_LENGTH, pool=POOL)
     owners, said = _owners(keys, outline, survey, attention)
     sparse = slots > 1 or outline.latent
 
     def group(layers: tuple[int, ...]) -> CacheGroup:
         return CacheGroup(
-            "indexer",
+            mark("indexer"),
             layers,
             k_width=head * slots,
             v_width=0,
             k_head=head * slots,
             read_share=(1, slots * pool),
-            rule=f"{rule}; layers by {said}",
+            rule=tr("{rule}; layers by {keys}", rule=rule, keys=said),
         )
 
     # The draft block of a latent model is dense; the pooled kinds keep their indexer there.
@@ -90,12 +91,12 @@ def _block_sparse(
         layers = tuple(layer for layer in attention if layer >= dense)
         said = "leading_dense_block_count"
     else:
-        layers, said = _marked(survey, attention), "the tensors of each layer"
+        layers, said = _marked(survey, attention), tr("the tensors of each layer")
     if not layers:
         return Indexer()
     value = outline.v_heads[layers[0]] or 0
     group = CacheGroup(
-        "indexer",
+        mark("indexer"),
         layers,
         k_width=head,
         v_width=value,
@@ -103,7 +104,9 @@ def _block_sparse(
         k_head=head,
         v_head=value,
         v_read=False,
-        rule=f"{INDEXER_KEY_LENGTH} and an unused value row; layers by {said}",
+        rule=tr(
+            "{key} and an unused value row; layers by {keys}", key=INDEXER_KEY_LENGTH, keys=said
+        ),
     )
     return Indexer((group,), (), frozenset(layers), limit or None)
 
@@ -119,11 +122,11 @@ def _owners(
     if outline.architecture == "glm-dsa":
         if keys.count("context_length") >= architectures.GLM_5_2_CONTEXT:
             own = tuple(n for n in layers if n < 2 or n % 4 == 2)
-            return own, "the list of GLM 5.2 (assumed: the keys do not say)"
-        return layers, "every layer"
+            return own, tr("the list of GLM 5.2 (assumed: the keys do not say)")
+        return layers, tr("every layer")
     if outline.architecture in architectures.KNOWN or not _marked(survey, layers):
-        return layers, "every layer"
-    return _marked(survey, layers), "the tensors of each layer"
+        return layers, tr("every layer")
+    return _marked(survey, layers), tr("the tensors of each layer")
 
 
 def _marked(survey: Survey, layers: tuple[int, ...]) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from core.gguf.header import Array, Value
 from core.gguf.text import excerpt
+from core.language import mark, tr
 from core.problems import Problem, Severity
 
 # Larger than any count, width or context in use, and small enough for exact arithmetic.
@@ -66,10 +67,16 @@ class Keys:
         value = self.value(name)
         if isinstance(value, Array):
             if value.count > MOST_LAYERS:
-                self._report(name, f"has {value.count:,} elements where one number is expected")
+                self._report(
+                    name,
+                    mark("The key {key} has {count:,} elements where one number is expected."),
+                    count=value.count,
+                )
             items = self.per_layer(name, value.count) if 0 < value.count <= MOST_LAYERS else None
             if items and len(set(items)) > 1:
-                self._report(name, "has different values where one number is expected")
+                self._report(
+                    name, mark("The key {key} has different values where one number is expected.")
+                )
             return items[0] if items and len(set(items)) == 1 else None
         return self._scalar(name, value)
 
@@ -97,11 +104,21 @@ class Keys:
         if value.count == 0:
             return None
         if value.items is None:
-            self._report(name, f"has {value.count:,} elements, too many for values of layers")
+            self._report(
+                name,
+                mark("The key {key} has {count:,} elements, too many for values of layers."),
+                count=value.count,
+            )
             return None
         items = tuple(self._whole(name, item) for item in value.items[:layers])
         if value.count != layers:
-            self._report(name, f"has {value.count:,} elements for {layers:,} layers", Severity.NOTE)
+            self._report(
+                name,
+                mark("The key {key} has {count:,} elements for {layers:,} layers."),
+                Severity.NOTE,
+                count=value.count,
+                layers=layers,
+            )
         return items + (None,) * (layers - len(items))
 
     def indices(self, name: str) -> tuple[int, ...]:
@@ -119,7 +136,7 @@ class Keys:
 
     def _scalar(self, name: str, value: Value | None) -> int | None:
         if isinstance(value, bool):  # in an array it marks layers, alone it is no number
-            self._report(name, "should be a whole number and is true or false")
+            self._report(name, mark("The key {key} should be a whole number and is true or false."))
             return None
         return self._whole(name, value)
 
@@ -131,17 +148,23 @@ class Keys:
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if not isinstance(value, int):
-            kind = "text" if isinstance(value, str) else type(value).__name__.lower()
-            self._report(name, f"should be a whole number and is {kind}")
+            kind = tr("text") if isinstance(value, str) else type(value).__name__.lower()
+            self._report(
+                name, mark("The key {key} should be a whole number and is {kind}."), kind=kind
+            )
             return None
         if not 0 <= value <= LARGEST:
             # Unsigned 32-bit -1 is how llama.cpp writes "not specified".
             if value not in (-1, 2**32 - 1):
-                self._report(name, f"is {value:,}, which no model has")
+                self._report(
+                    name, mark("The key {key} is {value:,}, which no model has."), value=value
+                )
             return None
         return value
 
-    def _report(self, name: str, what: str, severity: Severity = Severity.WARNING) -> None:
+    def _report(
+        self, name: str, what: str, severity: Severity = Severity.WARNING, **facts: object
+    ) -> None:
         if name in self._reported:
             return
         self._reported.add(name)
@@ -150,9 +173,9 @@ class Keys:
         self.problems.append(
             Problem(
                 "odd-key",
-                f"The key {excerpt(self.full(name))} {what}.",
+                tr(what, key=excerpt(self.full(name)), **facts),
                 severity,
-                "" if severity is Severity.NOTE else "Figures that need it are missing.",
+                "" if severity is Severity.NOTE else tr("Figures that need it are missing."),
                 where=self.full(name),
             )
         )
@@ -166,18 +189,18 @@ class Keys:
             if name != "block_count" or (prefix and "." in prefix):
                 continue
             self._prefixes.append(f"{prefix}." if prefix else "")
-            whose = excerpt(f"{prefix}.*") if prefix else "keys without a prefix"
+            whose = excerpt(f"{prefix}.*") if prefix else tr("keys without a prefix")
             if not self.architecture:
                 self.architecture = prefix
-                what = "The file does not name its architecture"
+                what = tr("The file does not name its architecture")
             else:
-                what = f"The file has no {excerpt(self.architecture)}.block_count"
+                what = tr("The file has no {key}", key=f"{excerpt(self.architecture)}.block_count")
             self.problems.append(
                 Problem(
                     "other-prefix",
-                    f"{what}; dimensions are taken from {whose}.",
+                    tr("{what}; dimensions are taken from {whose}.", what=what, whose=whose),
                     Severity.NOTE,
-                    "An engine may refuse the file.",
+                    tr("An engine may refuse the file."),
                     where=key,
                 )
             )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from core.gguf.header import Value
 from core.gguf.text import excerpt
+from core.language import tr
 from core.model.model import FormatShare, Role, WeightBlock, Weights
 from core.problems import Problem, Severity
 from core.units import format_share
@@ -146,12 +147,16 @@ def mix_of(formats: Sequence[FormatShare], total: int, blocks: Sequence[WeightBl
         return ""
     largest = sorted(formats, key=lambda share: (-share.bytes, share.type_name))
     parts = [f"{format_share(f.bytes / total)} {excerpt(f.type_name)}" for f in largest[:3]]
-    sentence = ", ".join(parts)
+    inside = ", ".join(parts)
     reads = sum(block.read_bytes for block in blocks)
     head = sum(block.read_bytes for block in blocks if block.role is Role.HEAD)
     if reads and head / reads >= _WORTH_SAYING:
-        sentence += f"; the head is {format_share(head / reads)} of the weights that a token reads"
-    return sentence
+        return tr(
+            "{inside}; the head is {share} of the weights that a token reads",
+            inside=inside,
+            share=format_share(head / reads),
+        )
+    return inside
 
 
 _WORTH_SAYING = 0.05  # of a token's reads
@@ -168,9 +173,15 @@ def label_problem(label: str, weights: Weights) -> Problem | None:
     )
     return Problem(
         "label-differs",
-        f"The file calls itself {label}, but no tensor is {kind}: {inside}; "
-        f"{weights.bits_per_weight:.1f} bits on average.",
+        tr(
+            "The file calls itself {label}, but no tensor is {type}: {inside}; {bits:.1f} bits "
+            "on average.",
+            label=label,
+            type=kind,
+            inside=inside,
+            bits=weights.bits_per_weight,
+        ),
         Severity.NOTE,
-        "Trust the bytes, not the name.",
+        tr("Trust the bytes, not the name."),
         where="general.file_type",
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from core.language import mark
 from core.gguf.header import ModelFile
 from core.problems import Problem
 
@@ -13,19 +14,19 @@ from core.problems import Problem
 class Role(StrEnum):
     """What a tensor is for. Decides how much of it one token reads."""
 
-    EMBEDDING = "embedding"  # token_embd, untied: a look-up of one row
-    LAYER_EMBEDDING = "per-layer embedding"  # Gemma 3n/4 E: look-ups as well
-    ATTENTION = "attention"
-    RECURRENT = "recurrent"  # ssm_*, time_mix_*, shortconv
-    FEED_FORWARD = "feed forward"
-    EXPERTS = "experts"  # *_exps: used / total of them is read
-    SHARED_EXPERTS = "shared experts"
-    ROUTER = "router"
-    NORMS = "norms"
-    HEAD = "head"  # output.weight, or token_embd where it is tied
-    DRAFT = "draft block"  # nextn / multi-token prediction
-    VISION = "vision and audio"  # v.*, a.*, mm.* inside one file
-    OTHER = "other"
+    EMBEDDING = mark("embedding")  # token_embd, untied: a look-up of one row
+    LAYER_EMBEDDING = mark("per-layer embedding")  # Gemma 3n/4 E: look-ups as well
+    ATTENTION = mark("attention")
+    RECURRENT = mark("recurrent")  # ssm_*, time_mix_*, shortconv
+    FEED_FORWARD = mark("feed forward")
+    EXPERTS = mark("experts")  # *_exps: used / total of them is read
+    SHARED_EXPERTS = mark("shared experts")
+    ROUTER = mark("router")
+    NORMS = mark("norms")
+    HEAD = mark("head")  # output.weight, or token_embd where it is tied
+    DRAFT = mark("draft block")  # nextn / multi-token prediction
+    VISION = mark("vision and audio")  # v.*, a.*, mm.* inside one file
+    OTHER = mark("other")
 
 
 class Read(NamedTuple):

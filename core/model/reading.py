@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from core.gguf.header import Tensor
 from core.gguf.text import excerpt
+from core.language import tr
 from core.model.keys import Keys
 from core.model.model import WHOLE, Read, Role
 from core.model.outline import Outline, first_of
@@ -105,9 +106,13 @@ def _unsaid(keys: Keys, tensor: Tensor) -> Problem:
     missing = EXPERTS_USED if not keys.count(EXPERTS_USED) else EXPERTS
     return Problem(
         "experts-used",
-        f"{excerpt(tensor.name)} holds experts and the key {excerpt(keys.full(missing))} is "
-        "missing; they are counted as if every token read all of them.",
+        tr(
+            "{tensor} holds experts and the key {key} is missing; they are counted as if every "
+            "token read all of them.",
+            tensor=excerpt(tensor.name),
+            key=excerpt(keys.full(missing)),
+        ),
         Severity.WARNING,
-        "Bytes read per token and active parameters are upper bounds.",
+        tr("Bytes read per token and active parameters are upper bounds."),
         where=keys.full(missing),
     )

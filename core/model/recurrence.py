@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import mark, tr
 from core.model import architectures
 from core.model.keys import Keys
 from core.model.model import StateGroup
@@ -58,7 +59,7 @@ def recurrence_of(keys: Keys, outline: Outline, survey: Survey) -> Recurrence:
             size.r_elements,
             size.s_elements,
             rollback,
-            f"{size.rule}; layers by {rule}",
+            tr("{rule}; layers by {keys}", rule=size.rule, keys=rule),
         )
     ]
     extra = _ngram_history(keys, outline)
@@ -77,7 +78,9 @@ def _layers(
     architecture = outline.architecture
     draft = (False,) * outline.draft
     if architecture in architectures.RECURRENT | architectures.PARALLEL:
-        return (True,) * outline.trunk + draft, f"the architecture {architecture}"
+        return (True,) * outline.trunk + draft, tr(
+            "the architecture {architecture}", architecture=architecture
+        )
     # Of the architectures it knows, the engine reads these two keys for those with intervals only.
     believed = architecture in architectures.INTERVALS or architecture not in architectures.KNOWN
     stated = keys.per_layer(RECURRENT_LAYERS, outline.total) if believed else None
@@ -94,14 +97,20 @@ def _layers(
         said = (
             f"{INTERVAL} {every}"
             if interval
-            else (f"every {every}th is attention, by default for {architecture} (assumed)")
+            else (
+                tr(
+                    "every {number}th is attention, by default for {architecture} (assumed)",
+                    number=every,
+                    architecture=architecture,
+                )
+            )
         )
         return tuple((n + 1) % every != 0 for n in range(outline.trunk)) + draft, said
     kv_heads = outline.kv_heads[: outline.trunk]
     if any(count == 0 for count in kv_heads):
         return _without_heads(outline) + draft, "attention.head_count_kv 0"
     marked = tuple(bool(survey.marks.get(n, 0) & STATE) for n in range(outline.trunk))
-    return marked + draft, "the tensors of each layer"
+    return marked + draft, tr("the tensors of each layer")
 
 
 def _without_heads(outline: Outline) -> tuple[bool, ...]:
@@ -130,14 +139,14 @@ def _size(keys: Keys, outline: Outline) -> _Size | None:
         )
     short = keys.count("shortconv.l_cache")
     if short:
-        return _Size("short convolution", embedding * (short - 1), 0, "shortconv.l_cache")
+        return _Size(mark("short convolution"), embedding * (short - 1), 0, "shortconv.l_cache")
     convolution = keys.count("ssm.conv_kernel")
     kda = keys.count("kda.head_dim")
     if kda:
         heads = first_of(outline.heads) or 0
         kept = convolution - 1 if convolution else 3
         return _Size(
-            "Kimi delta attention",
+            mark("Kimi delta attention"),
             3 * kept * heads * kda,
             kda * kda * heads,
             "kda.head_dim, ssm.conv_kernel, attention.head_count",
@@ -149,7 +158,7 @@ def _size(keys: Keys, outline: Outline) -> _Size | None:
     kept = convolution - 1 if convolution else 0
     delta = outline.architecture.startswith(("qwen3", "qwen4"))
     return _Size(
-        "gated delta net" if delta else "Mamba",
+        mark("gated delta net") if delta else mark("Mamba"),
         kept * (inner + 2 * groups * state),
         state * inner,
         "ssm.conv_kernel, ssm.inner_size, ssm.state_size, ssm.group_count",
@@ -166,10 +175,10 @@ def _lightning(outline: Outline, survey: Survey, recurrent: tuple[int, ...]) -> 
     if not (known or shaped) or not heads or not size:
         return None
     return _Size(
-        "lightning attention",
+        mark("lightning attention"),
         0,
         size * size * heads,
-        "attention.head_count x attention.key_length squared",
+        tr("attention.head_count x attention.key_length squared"),
     )
 
 
@@ -181,7 +190,7 @@ def _ngram_history(keys: Keys, outline: Outline) -> _Size | None:
     if not kernel or heads < 1 or not outline.embedding or not _ngram_layers(keys, outline):
         return None
     elements = (kernel - 1) * ngram * streams * outline.embedding
-    return _Size("n-gram history", elements, 0, "ple.conv_kernel, ple.ngram_size")
+    return _Size(mark("n-gram history"), elements, 0, "ple.conv_kernel, ple.ngram_size")
 
 
 def _ngram_layers(keys: Keys, outline: Outline) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import tr
 from core.model import architectures
 from core.model.architectures import WindowDefault
 from core.model.keys import Keys
@@ -40,27 +41,44 @@ def windows_of(keys: Keys, outline: Outline, recurrent: tuple[bool, ...]) -> Win
     stated = keys.integer(WINDOW)
     default = architectures.WINDOWS.get(architecture)
     if architecture == "exaone4" and outline.trunk != architectures.EXAONE4_WINDOWED_LAYERS:
-        return _none(outline, "full attention: exaone4 has windows with 64 layers only")
+        return _none(outline, tr("full attention: exaone4 has windows with 64 layers only"))
     if default is None:
         if not stated:
-            return _none(outline, "full attention: the keys name no window")
+            return _none(outline, tr("full attention: the keys name no window"))
         if architecture in architectures.KNOWN:
-            return _none(outline, f"full attention: llama.cpp reads no window for {architecture}")
+            return _none(
+                outline,
+                tr(
+                    "full attention: llama.cpp reads no window for {architecture}",
+                    architecture=architecture,
+                ),
+            )
         default = WindowDefault(None)
     if stated == 0 and (default.needs_key or default.fixed_size):
-        return _none(outline, f"full attention: {WINDOW} is 0")
+        return _none(outline, tr("full attention: {key} is 0", key=WINDOW))
     if stated is None and default.needs_key:
-        return _none(outline, f"full attention: there is no {WINDOW}")
+        return _none(outline, tr("full attention: there is no {key}", key=WINDOW))
     size = default.fixed_size or (stated if stated is not None else default.size) or 0
     if architecture == "dflash" and keys.count("hyper_connection.count"):
         default = WindowDefault(0)
     layers, rule = _layers(keys, outline, default, any(recurrent))
     if layers is None:
-        return Windows((False,) * outline.total, size, f"{WINDOW} without a pattern", decided=False)
+        return Windows(
+            (False,) * outline.total, size, tr("{key} without a pattern", key=WINDOW), decided=False
+        )
     if default.fixed_size and default.fixed_size != stated:
-        rule += f"; the window is {size:,} in llama.cpp whatever the keys say"
+        rule = tr(
+            "{rule}; the window is {size:,} in llama.cpp whatever the keys say",
+            rule=rule,
+            size=size,
+        )
     elif stated is None:
-        rule += f"; window {size:,} by default for {architecture} (assumed)"
+        rule = tr(
+            "{rule}; window {size:,} by default for {architecture} (assumed)",
+            rule=rule,
+            size=size,
+            architecture=architecture,
+        )
     return Windows(layers, size, rule, default.chunked)
 
 
@@ -81,9 +99,10 @@ def _layers(
         return _periodic(outline, period, default.dense_first), rule
     if default.period is None:
         return None, ""
-    rule = (
-        f"{_ordinal(default.period, default.dense_first)}, by default for "
-        f"{outline.architecture} (assumed: the keys do not say)"
+    rule = tr(
+        "{rule}, by default for {architecture} (assumed: the keys do not say)",
+        rule=_ordinal(default.period, default.dense_first),
+        architecture=outline.architecture,
     )
     return _periodic(outline, default.period, default.dense_first), rule
 
@@ -100,10 +119,12 @@ def _periodic(outline: Outline, period: int, dense_first: bool) -> tuple[bool, .
 
 def _ordinal(period: int, dense_first: bool) -> str:
     if period == 0:
-        return "every layer is windowed"
+        return tr("every layer is windowed")
     if period == 1:
-        return "every layer is full"
-    return f"of every {period} layers the {'first' if dense_first else 'last'} is full"
+        return tr("every layer is full")
+    if dense_first:
+        return tr("of every {count} layers the first is full", count=period)
+    return tr("of every {count} layers the last is full", count=period)
 
 
 def _none(outline: Outline, rule: str) -> Windows:

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from core.gguf.text import display
 from core.gguf.types import BY_NAME
+from core.language import tr
 from core.model.file_size import file_bytes_as
 from core.model.model import Model, Weights
 from core.model.recipes.rules import BASE, RefusedError, Selection, choose_types
@@ -96,8 +97,8 @@ def _requantize(model: Model, subject: Subject, ftype: str, imatrix: bool) -> We
     if ftype not in BASE:
         return Problem(
             "unknown-recipe",
-            f"{display(ftype)} is no quantization that llama-quantize knows.",
-            advice=f"Choose one of {', '.join(RECIPES)}.",
+            tr("{name} is no quantization that llama-quantize knows.", name=display(ftype)),
+            advice=tr("Choose one of {names}.", names=", ".join(RECIPES)),
             where=where,
         )
     try:
@@ -105,8 +106,12 @@ def _requantize(model: Model, subject: Subject, ftype: str, imatrix: bool) -> We
     except RefusedError as refusal:
         return Problem(
             "cannot-quantize",
-            f"llama-quantize makes no {ftype} of this model: {display(str(refusal))}.",
-            advice="Choose another quantization.",
+            tr(
+                "llama-quantize makes no {recipe} of this model: {reason}.",
+                recipe=ftype,
+                reason=display(str(refusal)),
+            ),
+            advice=tr("Choose another quantization."),
             where=where,
         )
     sizes = _bytes(model, selection)
@@ -130,21 +135,35 @@ def _bytes(model: Model, selection: Selection) -> list[int]:
 
 def _remarks(selection: Selection, ftype: str, where: str) -> Iterator[Problem]:
     if selection.imatrix_types:
-        counts = ", ".join(f"{n:,} of {kind}" for kind, n in selection.imatrix_types.items())
+        counts = ", ".join(
+            tr("{count:,} of {type}", count=n, type=kind)
+            for kind, n in selection.imatrix_types.items()
+        )
         yield Problem(
             "needs-imatrix",
-            f"llama-quantize makes {ftype} of this model with an importance matrix only: there are "
-            f"tensors which it will not make without one ({counts}).",
+            tr(
+                "llama-quantize makes {recipe} of this model with an importance matrix only: "
+                "there are tensors which it will not make without one ({counts}).",
+                recipe=ftype,
+                counts=counts,
+            ),
             Severity.NOTE,
-            advice="Make a matrix with llama-imatrix and pass it to llama-quantize with --imatrix.",
+            advice=tr(
+                "Make a matrix with llama-imatrix and pass it to llama-quantize with --imatrix."
+            ),
             where=where,
         )
     if selection.fallbacks:
         total = len(selection.types)
         yield Problem(
             "row-fallback",
-            f"{selection.fallbacks:,} of {total:,} tensors have rows that the blocks of {ftype} do "
-            "not divide; llama-quantize gives them another type, mostly a larger one.",
+            tr(
+                "{count:,} of {total:,} tensors have rows that the blocks of {recipe} do not "
+                "divide; llama-quantize gives them another type, mostly a larger one.",
+                count=selection.fallbacks,
+                total=total,
+                recipe=ftype,
+            ),
             Severity.NOTE,
             where=where,
         )

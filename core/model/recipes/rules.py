@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from core.gguf.types import BY_NAME
+from core.language import tr
 from core.model.recipes.subject import VALUE_LIKE, Group, Row, Subject
 
 # The base type of every recipe, in the order of llama.cpp's own list.
@@ -109,7 +110,9 @@ def _more_bits(at: At) -> bool:
 def _grouped(at: At) -> bool:
     """At least four query heads share a value head, so the value matrix is small."""
     if at.subject.grouping is None:
-        raise RefusedError("llama-quantize asks for attention heads, of which the header has none")
+        raise RefusedError(
+            tr("llama-quantize asks for attention heads, of which the header has none")
+        )
     return at.subject.grouping >= 4
 
 
@@ -248,18 +251,27 @@ def choose_types(subject: Subject, recipe: str, imatrix: bool = False) -> Select
     base = BASE[recipe]
     if not subject.blocks and subject.architecture != "clip":
         raise RefusedError(
-            f"the header lacks {subject.architecture or '(architecture)'}.block_count, without"
-            " which llama-quantize does not open a model"
+            tr(
+                "the header lacks {architecture}.block_count, without which llama-quantize "
+                "does not open a model",
+                architecture=subject.architecture or "(architecture)",
+            )
         )
     if subject.blocks > _MOST_BLOCKS:
         raise RefusedError(
-            f"the header says {subject.blocks:,} layers, and llama-quantize opens no model with"
-            f" more than {_MOST_BLOCKS}"
+            tr(
+                "the header says {count:,} layers, and llama-quantize opens no model with more "
+                "than {most}",
+                count=subject.blocks,
+                most=_MOST_BLOCKS,
+            )
         )
     if subject.not_convertible is not None:
         raise RefusedError(
-            f"{subject.not_convertible} holds integers or 64-bit floats, which llama-quantize"
-            " cannot convert"
+            tr(
+                "{tensor} holds integers or 64-bit floats, which llama-quantize cannot convert",
+                tensor=subject.not_convertible,
+            )
         )
     types = list(subject.kept)
     fallbacks = 0
@@ -382,10 +394,17 @@ def _holds_experts(subject: Subject, group: Group) -> bool:
 
 def _named_layer(row: Row, subject: Subject) -> int:
     if row.layer < 0:
-        raise RefusedError(f"llama-quantize finds no layer in the name {row.name}")
+        raise RefusedError(
+            tr("llama-quantize finds no layer in the name {tensor}", tensor=row.name)
+        )
     if row.layer >= subject.blocks:
         raise RefusedError(
-            f"{row.name} is in layer {row.layer}, but the header says {subject.blocks} layers"
+            tr(
+                "{tensor} is in layer {layer}, but the header says {count} layers",
+                tensor=row.name,
+                layer=row.layer,
+                count=subject.blocks,
+            )
         )
     return row.layer
 
@@ -398,7 +417,13 @@ def _fitting(wanted: str, row: Row) -> str:
     other = _FALLBACK.get(wanted, wanted)
     if other == wanted and block > 32:
         raise RefusedError(
-            f"rows of {row.name} hold {row.length} values, which is no multiple of {block}, the"
-            f" block of {wanted}, and llama-quantize has no type to take instead"
+            tr(
+                "rows of {tensor} hold {length} values, which is no multiple of {block}, the "
+                "block of {type}, and llama-quantize has no type to take instead",
+                tensor=row.name,
+                length=row.length,
+                block=block,
+                type=wanted,
+            )
         )
     return "F16" if row.length % BY_NAME[other].block_size else other
