@@ -8,8 +8,8 @@ from enum import IntEnum, StrEnum
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from core.language import mark
 from core.gguf.source import Place
+from core.language import mark
 from core.problems import Problem
 
 

@@ -244,16 +244,16 @@ def _unknown(found: list[Row]) -> Problem:
     tensors = display(name)
     if len(found) > 1:
         tensors = tr("{names} and {count:,} more", names=tensors, count=len(found) - 1)
-    note = note_of(type_id)
+    what = tr("a type that this version does not know")
+    if note := note_of(type_id):
+        what = f"{name_of(type_id)} ({tr(note)})"
     return Problem(
         "unknown-type",
         tr(
             "{tensors} of type {number}: {what}. The size is taken from the offsets.",
             tensors=tensors,
             number=type_id,
-            what=f"{name_of(type_id)} ({tr(note)})"
-            if note
-            else tr("a type that this version does not know"),
+            what=what,
         ),
         Severity.WARNING,
         advice=tr("Sizes are right to the padding between tensors; the contents stay unknown."),

@@ -194,7 +194,8 @@ class Keys:
                 self.architecture = prefix
                 what = tr("The file does not name its architecture")
             else:
-                what = tr("The file has no {key}", key=f"{excerpt(self.architecture)}.block_count")
+                wanted = f"{excerpt(self.architecture)}.block_count"
+                what = tr("The file has no {key}", key=wanted)
             self.problems.append(
                 Problem(
                     "other-prefix",

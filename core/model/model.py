@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from core.language import mark
 from core.gguf.header import ModelFile
+from core.language import mark
 from core.problems import Problem
 
 
