@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from core.gguf.names import is_imatrix, is_projector
+from core.language import mark
 from core.library.facts import HELPERS, Facts, Fit
 
 # Size and time of every file: by them it is told whether a model is still what was read.
@@ -15,9 +16,9 @@ Stamp: TypeAlias = tuple[tuple[int, int], ...]
 
 
 class State(StrEnum):
-    WHOLE = "whole"
-    INCOMPLETE = "incomplete"  # still being downloaded, cut off, or a shard is missing
-    UNREADABLE = "not readable"
+    WHOLE = mark("whole")
+    INCOMPLETE = mark("incomplete")  # still being downloaded, cut off, or a shard is missing
+    UNREADABLE = mark("not readable")
 
 
 @dataclass(frozen=True, slots=True)

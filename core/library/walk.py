@@ -17,6 +17,7 @@ from time import monotonic
 from core.gguf import Cancelled, display, open_file
 from core.gguf.ollama import stored_models
 from core.gguf.source import CancelledCheck
+from core.language import mark, tr
 from core.library.entry import Entry, State
 from core.library.facts import facts_of, fit_of
 from core.library.folder import Group, groups_of
@@ -82,9 +83,13 @@ def _collect(
             where = display(walk.at)
             yield Problem(
                 "silent-folder",
-                f"{where} has not answered for {silent:.0f} seconds and was left out.",
+                tr(
+                    "{folder} has not answered for {seconds:.0f} seconds and was left out.",
+                    folder=where,
+                    seconds=silent,
+                ),
                 Severity.WARNING,
-                "Check whether its network drive or disk is connected.",
+                tr("Check whether its network drive or disk is connected."),
             )
 
 
@@ -170,9 +175,13 @@ class _Walk:
         self._tell(
             Problem(
                 "unreadable-folder",
-                f"{display(str(path))} could not be searched: {display(reason)}.",
+                tr(
+                    "{folder} could not be searched: {reason}.",
+                    folder=display(str(path)),
+                    reason=display(reason),
+                ),
                 Severity.WARNING,
-                "Take it off the list, or connect its disk." if gone else "",
+                tr("Take it off the list, or connect its disk.") if gone else "",
             )
         )
 
@@ -202,7 +211,7 @@ class _Walk:
         if before is not None and _same(before, entry):
             self._tell(replace(before, where=entry.where, projectors=group.projectors))
         elif group.unfinished and path.suffix.lower() != ".gguf":
-            self._tell(replace(entry, state=State.INCOMPLETE, remark=_DOWNLOADING))
+            self._tell(replace(entry, state=State.INCOMPLETE, remark=tr(_DOWNLOADING)))
         else:
             self._tell(self._read(entry, group, bool(name)))
 
@@ -210,7 +219,7 @@ class _Walk:
         model = model_from(open_file(entry.path, self._over))
         file = model.file
         if not (file.header.entries or file.tensors):
-            fault = file.problems[0].message if file.problems else "It holds no model."
+            fault = file.problems[0].message if file.problems else tr("It holds no model.")
             return replace(entry, state=State.UNREADABLE, remark=fault)
         facts = facts_of(model)
         fit = fit_of(model, self._shared.machine) if self._shared.machine is not None else None
@@ -218,7 +227,7 @@ class _Walk:
         if not named and model.name:
             entry = replace(entry, name=facts.name)
         if group.unfinished:
-            return replace(entry, state=State.INCOMPLETE, remark=_DOWNLOADING)
+            return replace(entry, state=State.INCOMPLETE, remark=tr(_DOWNLOADING))
         if not file.complete:
             cut = (p.message for p in file.problems if p.missing_bytes or p.code == "missing-shard")
             return replace(entry, state=State.INCOMPLETE, remark=next(cut, ""))
@@ -243,7 +252,7 @@ class _Walk:
                 where=self._where(path, False),
                 stamp=((status.st_size, status.st_mtime_ns),),
                 state=State.INCOMPLETE,
-                remark=_DOWNLOADING,
+                remark=tr(_DOWNLOADING),
             )
         )
 
@@ -258,7 +267,7 @@ class _Walk:
             return
         for name in sorted(names):
             if name.startswith("sha256-") and name.endswith("-partial"):
-                self._add(Group("A model of Ollama", (root / "blobs" / name,), unfinished=True))
+                self._add(Group(tr("A model of Ollama"), (root / "blobs" / name,), unfinished=True))
 
     def _where(self, path: Path, of_ollama: bool) -> str:
         """Whose folder it is, and which part of it."""
@@ -270,7 +279,7 @@ class _Walk:
         return base if inside == "." else f"{base}: {display(inside)}"
 
 
-_DOWNLOADING = "Its download is not finished."
+_DOWNLOADING = mark("Its download is not finished.")
 
 
 def _same(before: Entry, now: Entry) -> bool:

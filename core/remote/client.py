@@ -21,6 +21,7 @@ from urllib.parse import urljoin, urlsplit
 
 from core.gguf.source import Cancelled, CancelledCheck
 from core.gguf.text import display
+from core.language import tr
 from core.remote.errors import LinkError, of_failure, of_status
 from core.remote.links import HUB, hub_of
 from core.remote.network import Network, Proxy, proxy_for
@@ -120,14 +121,16 @@ class Client:
             hop = self._next(hop, answer.headers.get("Location", ""))
             if hop.url in seen:
                 raise LinkError(
-                    "redirect-loop", "The server sends one round in a circle.", "Check the address."
+                    "redirect-loop",
+                    tr("The server sends one round in a circle."),
+                    tr("Check the address."),
                 )
             seen.add(hop.url)
         else:
             raise LinkError(
                 "redirects",
-                f"The server sends one on more than {self.limits.redirects} times.",
-                "Check the address.",
+                tr("The server sends one on more than {count} times.", count=self.limits.redirects),
+                tr("Check the address."),
             )
         if answer.status not in (200, 206) and not (answer.status == 416 and part):
             answer.close()
@@ -157,17 +160,24 @@ class Client:
             scheme = host = ""
         here = urlsplit(hop.url).scheme
         if not location or not scheme or (scheme == here and not host):
-            raise LinkError("bad-redirect", "The server sends one on to no address.", "Try again.")
+            raise LinkError(
+                "bad-redirect", tr("The server sends one on to no address."), tr("Try again.")
+            )
         if scheme != here:
             raise LinkError(
                 "redirect-scheme",
-                f"The server sends one on from {here}:// to {display(scheme)}://, which is not "
-                "followed.",
-                "If you trust it, paste the address that it leads to.",
+                tr(
+                    "The server sends one on from {here}:// to {scheme}://, which is not followed.",
+                    here=here,
+                    scheme=display(scheme),
+                ),
+                tr("If you trust it, paste the address that it leads to."),
             )
         if parts.username is not None or parts.password is not None:
             raise LinkError(
-                "bad-redirect", "The server sends one on with a name and a password.", "Try again."
+                "bad-redirect",
+                tr("The server sends one on with a name and a password."),
+                tr("Try again."),
             )
         foreign = hop.foreign or _origin(url) != _origin(hop.url)
         return _Hop(parts._replace(fragment="").geturl(), foreign)
@@ -182,9 +192,12 @@ class Client:
         if not allowed:
             raise LinkError(
                 "redirect-private",
-                f"The server sends one on to {display(host)}, an address inside a private network, "
-                "which is not followed.",
-                "If you trust it, paste that address.",
+                tr(
+                    "The server sends one on to {host}, an address inside a private network, "
+                    "which is not followed.",
+                    host=display(host),
+                ),
+                tr("If you trust it, paste that address."),
             )
         return allowed
 
@@ -219,7 +232,7 @@ class Client:
     def _send(self, hop: _Hop, part: tuple[int, int] | None) -> Answer:
         self._requests_left -= 1
         if self._requests_left < 0:
-            raise self._limit(f"after {self.limits.requests:,} requests")
+            raise self._limit(tr("after {count:,} requests", count=self.limits.requests))
         self._check()
         connection = self._open(hop)
         parts = urlsplit(hop.url)
@@ -240,9 +253,12 @@ class Client:
             self._drop()
             raise LinkError(
                 "encoded",
-                f"The server sends the file compressed ({display(encoding)}) although it was asked "
-                "not to; no part of it can be read so.",
-                "Download the file, then open it.",
+                tr(
+                    "The server sends the file compressed ({encoding}) although it was asked "
+                    "not to; no part of it can be read so.",
+                    encoding=display(encoding),
+                ),
+                tr("Download the file, then open it."),
             )
         return Answer(self, response, hop.url)
 
@@ -273,13 +289,13 @@ class Client:
         self._check()
         self._bytes_left -= count
         if self._bytes_left < 0:
-            raise self._limit(f"after {format_bytes(self.limits.bytes)}")
+            raise self._limit(tr("after {size}", size=format_bytes(self.limits.bytes)))
 
     def _check(self) -> None:
         if self._watch.unwanted():
             raise Cancelled
         if monotonic() > self._until:
-            raise self._limit(f"after {self.limits.seconds:.0f} seconds")
+            raise self._out_of_time()
 
     def _over(self) -> bool:
         return self._watch.unwanted() or monotonic() > self._until
@@ -290,14 +306,17 @@ class Client:
         if self._watch.unwanted():
             return Cancelled()
         if monotonic() > self._until:
-            return self._limit(f"after {self.limits.seconds:.0f} seconds")
+            return self._out_of_time()
         return of_failure(error, host, self.limits.pause)
+
+    def _out_of_time(self) -> LinkError:
+        return self._limit(tr("after {seconds:.0f} seconds", seconds=self.limits.seconds))
 
     def _limit(self, when: str) -> LinkError:
         return LinkError(
             "limit",
-            f"Reading was given up {when}: no header needs as much.",
-            "Check the network; or download the file and open it.",
+            tr("Reading was given up {when}: no header needs as much.", when=when),
+            tr("Check the network; or download the file and open it."),
         )
 
     def _drop(self) -> None:

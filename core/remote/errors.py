@@ -8,11 +8,17 @@ from email.message import Message
 from http.client import HTTPException
 
 from core.gguf.text import display, excerpt
+from core.language import mark, tr
 
-_TERMS = (
-    "Check the name. If it is private or asks for consent: accept its terms on its page, put an "
-    "access token into the environment variable HF_TOKEN and start again."
+_TERMS = mark(
+    "Check the name. If it is private or asks for consent: accept its terms on its page, "
+    "put an access token into the environment variable HF_TOKEN and start again."
 )
+_NOTHING = mark("{host} has nothing under this address ({status}).")
+_ABSENT = {
+    "RevisionNotFound": mark("{host} has no such revision of it ({status})."),
+    "EntryNotFound": mark("{host} has no such file in the repository ({status})."),
+}
 
 
 class LinkError(OSError):
@@ -33,61 +39,77 @@ def of_status(status: int, headers: Message, host: str, of_hub: bool) -> LinkErr
         case 401 if of_hub and code != "GatedRepo":
             return LinkError(
                 "not-found-or-private",
-                f"{host} knows no such model, or shows it only to those who may see it (401).",
-                _TERMS,
+                tr(
+                    "{host} knows no such model, or shows it only to those who may see it (401).",
+                    host=host,
+                ),
+                tr(_TERMS),
             )
         case 401 | 403 if of_hub:
             return LinkError(
                 "gated",
-                f"{host} shows this model only to those it gave access to ({status}).",
-                _TERMS,
+                tr(
+                    "{host} shows this model only to those it gave access to ({status}).",
+                    host=host,
+                    status=status,
+                ),
+                tr(_TERMS),
             )
         case 401 | 407:
             return LinkError(
                 "needs-login",
-                f"{host} wants a log-in for this file ({status}).",
-                "Download it in your browser, then open the file.",
+                tr("{host} wants a log-in for this file ({status}).", host=host, status=status),
+                tr("Download it in your browser, then open the file."),
             )
         case 403:
             return LinkError(
                 "forbidden",
-                f"{host} does not give this file to this program (403).",
-                "The link may have run out: copy it anew. Or download the file in your browser.",
+                tr("{host} does not give this file to this program (403).", host=host),
+                tr(
+                    "The link may have run out: copy it anew. Or download the file in your browser."
+                ),
             )
         case 404 | 410:
-            what = {
-                "RevisionNotFound": "no such revision of it",
-                "EntryNotFound": "no such file in the repository",
-            }.get(code, "nothing under this address")
             return LinkError(
-                "not-found", f"{host} has {what} ({status}).", "Check how the address is written."
+                "not-found",
+                tr(_ABSENT.get(code, _NOTHING), host=host, status=status),
+                tr("Check how the address is written."),
             )
         case 416:
             return LinkError(
-                "bad-range", f"{host} has no such part of the file (416).", "Try again later."
+                "bad-range",
+                tr("{host} has no such part of the file (416).", host=host),
+                tr("Try again later."),
             )
         case 429:
             return LinkError(
                 "too-many",
-                f"{host} wants to be asked less often (429).",
-                f"{_when(headers)} With an access token in HF_TOKEN the limits are higher."
+                tr("{host} wants to be asked less often (429).", host=host),
+                tr(
+                    "{when} With an access token in HF_TOKEN the limits are higher.",
+                    when=_when(headers),
+                )
                 if of_hub
                 else _when(headers),
             )
         case status if status >= 500:
             return LinkError(
-                "server-error", f"{host} has a problem of its own ({status}).", "Try again later."
+                "server-error",
+                tr("{host} has a problem of its own ({status}).", host=host, status=status),
+                tr("Try again later."),
             )
     return LinkError(
-        "odd-status", f"{host} answered with status {status} and no file.", "Check the address."
+        "odd-status",
+        tr("{host} answered with status {status} and no file.", host=host, status=status),
+        tr("Check the address."),
     )
 
 
 def _when(headers: Message) -> str:
     seconds = headers.get("Retry-After", "")
     if seconds.isdecimal() and len(seconds) < 6:
-        return f"Try again in {int(seconds):,} seconds."
-    return "Try again in some minutes."
+        return tr("Try again in {seconds:,} seconds.", seconds=int(seconds))
+    return tr("Try again in some minutes.")
 
 
 def of_failure(error: Exception, host: str, pause: float) -> LinkError:
@@ -99,40 +121,54 @@ def of_failure(error: Exception, host: str, pause: float) -> LinkError:
         case ssl.SSLCertVerificationError():
             return LinkError(
                 "certificate",
-                f"{host} could not prove who it is: {excerpt(error.verify_message)}.",
-                "A proxy may stand between, or the clock of this computer may be wrong.",
+                tr(
+                    "{host} could not prove who it is: {reason}.",
+                    host=host,
+                    reason=excerpt(error.verify_message),
+                ),
+                tr("A proxy may stand between, or the clock of this computer may be wrong."),
             )
         case ssl.SSLError():
             return LinkError(
                 "tls",
-                f"No encrypted connection to {host}: {excerpt(error.reason or str(error))}.",
-                "Check the address; a server without encryption has one with http://.",
+                tr(
+                    "No encrypted connection to {host}: {reason}.",
+                    host=host,
+                    reason=excerpt(error.reason or str(error)),
+                ),
+                tr("Check the address; a server without encryption has one with http://."),
             )
         case socket.gaierror() | UnicodeError():
             return LinkError(
                 "no-such-host",
-                f"There is no server {host}, or this computer has no network.",
-                "Check the address and the network.",
+                tr("There is no server {host}, or this computer has no network.", host=host),
+                tr("Check the address and the network."),
             )
         case TimeoutError():
             return LinkError(
                 "stalled",
-                f"{host} was silent for {pause:.0f} seconds.",
-                "Check the network, then try again.",
+                tr("{host} was silent for {seconds:.0f} seconds.", host=host, seconds=pause),
+                tr("Check the network, then try again."),
             )
         case ConnectionRefusedError():
             return LinkError(
-                "refused", f"{host} takes no connection.", "Check the address and its port."
+                "refused",
+                tr("{host} takes no connection.", host=host),
+                tr("Check the address and its port."),
             )
         case HTTPException():
             return LinkError(
                 "not-http",
-                f"What {host} answered is not HTTP: {excerpt(str(error) or type(error).__name__)}.",
-                "Check the address and its port.",
+                tr(
+                    "What {host} answered is not HTTP: {words}.",
+                    host=host,
+                    words=excerpt(str(error) or type(error).__name__),
+                ),
+                tr("Check the address and its port."),
             )
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return LinkError(
         "network",
-        f"The connection to {host} broke: {excerpt(str(reason))}.",
-        "Check the network, then try again.",
+        tr("The connection to {host} broke: {reason}.", host=host, reason=excerpt(str(reason))),
+        tr("Check the network, then try again."),
     )

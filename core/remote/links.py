@@ -15,13 +15,18 @@ from typing import TypeAlias
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from core.gguf.names import is_gguf
+from core.language import mark, tr
 
 HUB = "https://huggingface.co"
 _HUB_HOSTS = frozenset(("huggingface.co", "www.huggingface.co", "hf.co"))
 _PART = re.compile(r"[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _WORDS = re.compile(r"hf:(?://)?(?P<rest>.+)", re.IGNORECASE)
 _BARE = re.compile(r"[\w.-]+/[\w.-]+(?:@[^:\s]+)?(?::[\w.-]+|/[^:\s]+)?", re.ASCII)
-_KINDS = {"datasets": "a data set", "spaces": "a program of a hub", "docs": "a page of text"}
+_KINDS = {
+    "datasets": mark("a data set"),
+    "spaces": mark("a program of a hub"),
+    "docs": mark("a page of text"),
+}
 _VIEWS = frozenset(("tree", "blob", "resolve", "raw", "blame", "commits"))
 _MOST = 4096  # characters; servers take no longer ones
 # What may stand unquoted in a path and in a query (RFC 3986), a percent sign included: what was
@@ -83,9 +88,9 @@ def read_link(text: str, environ: Mapping[str, str] = os.environ) -> Link:
     """What somebody pasted. Raises ValueError with one sentence that repeats no password."""
     typed = text.strip().strip("<>\"'").strip()
     if not typed:
-        raise ValueError("Paste the address of a model: a file, or a page of Hugging Face.")
+        raise ValueError(tr("Paste the address of a model: a file, or a page of Hugging Face."))
     if len(typed) > _MOST or re.search(r"[\x00-\x1f\x7f]", typed):
-        raise ValueError("This is no address: it is too long, or breaks over several lines.")
+        raise ValueError(tr("This is no address: it is too long, or breaks over several lines."))
     hub = hub_of(environ)
     if match := _WORDS.fullmatch(typed):
         return _bare(match["rest"], hub)
@@ -96,7 +101,7 @@ def read_link(text: str, environ: Mapping[str, str] = os.environ) -> Link:
         if _BARE.fullmatch(typed):
             return _bare(typed, hub)
         raise ValueError(
-            "An address begins with https://, or is a name of Hugging Face like org/model."
+            tr("An address begins with https://, or is a name of Hugging Face like org/model.")
         )
     return _address(typed, hub)
 
@@ -106,18 +111,20 @@ def _address(typed: str, hub: str) -> Link:
         parts = urlsplit(typed)
         port, host = parts.port, parts.hostname or ""
     except ValueError:
-        raise ValueError("The address is not written as one: check host and port.") from None
+        raise ValueError(tr("The address is not written as one: check host and port.")) from None
     scheme = parts.scheme.lower()
     if scheme not in ("http", "https"):
-        raise ValueError(f"Addresses of {parts.scheme}:// are not read; use https://.")
+        raise ValueError(
+            tr("Addresses of {scheme}:// are not read; use https://.", scheme=parts.scheme)
+        )
     if parts.username is not None or parts.password is not None:
-        raise ValueError("Leave name and password out of the address: it is shown and kept.")
+        raise ValueError(tr("Leave name and password out of the address: it is shown and kept."))
     try:
         host.encode("idna")
     except UnicodeError:
         host = ""
     if not host or re.search(r"[\s\\^`{|}]", host):
-        raise ValueError("The address names no server.")
+        raise ValueError(tr("The address names no server."))
     netloc = _netloc(host, port)
     own = urlsplit(hub)
     if host in _HUB_HOSTS or (scheme, netloc) == (own.scheme, own.netloc.lower()):
@@ -140,7 +147,7 @@ def _bare(rest: str, hub: str) -> Link:
     """org/name, and what may follow: @revision, :label, or a path."""
     name, mark, label = rest.partition(":")
     if mark and not re.fullmatch(r"[\w.-]+", label, re.ASCII):
-        raise ValueError("Behind the colon stands a quantization, as in org/model:Q4_K_M.")
+        raise ValueError(tr("Behind the colon stands a quantization, as in org/model:Q4_K_M."))
     name, _, revision = name.partition("@")
     parts = [part for part in name.split("/") if part]
     revision, *inside = (revision or "main").split("/") if revision else ("main",)
@@ -155,7 +162,9 @@ def _of_hub(path: str, hub: str) -> Link:
     if parts[:2] == ["api", "models"]:
         parts = parts[2:]
     if parts and parts[0] in _KINDS:
-        raise ValueError(f"This is the address of {_KINDS[parts[0]]}, not of a model.")
+        raise ValueError(
+            tr("This is the address of {what}, not of a model.", what=tr(_KINDS[parts[0]]))
+        )
     repository = _repository(parts[:2], "main", hub)
     if len(parts) < 4 or parts[2] not in _VIEWS:
         return repository
@@ -170,9 +179,9 @@ def _of_hub(path: str, hub: str) -> Link:
 
 def _repository(parts: list[str], revision: str, hub: str) -> RepositoryLink:
     if len(parts) != 2 or not all(_PART.fullmatch(part) for part in parts):
-        raise ValueError("The address names no model; a model has one like org/model.")
+        raise ValueError(tr("The address names no model; a model has one like org/model."))
     if not revision or ".." in revision or re.search(r"[\s\x00-\x1f?#\\]", revision):
-        raise ValueError("The address names an odd revision; the usual one is main.")
+        raise ValueError(tr("The address names an odd revision; the usual one is main."))
     return RepositoryLink("/".join(parts), revision, hub=hub)
 
 
@@ -192,4 +201,4 @@ def _file(repository: RepositoryLink, inside: list[str]) -> FileLink:
 
 def _require_plain(inside: list[str]) -> None:
     if any(part in (".", "..") or re.search(r"[\x00-\x1f\\/]", part) for part in inside):
-        raise ValueError("The address leads out of the repository.")
+        raise ValueError(tr("The address leads out of the repository."))

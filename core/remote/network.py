@@ -14,6 +14,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from core.language import tr
 from core.remote.errors import LinkError
 
 # Where systems keep the certificates that they trust: a Python that was built on another system, as
@@ -127,7 +128,7 @@ class Network:
         self, scheme: str, host: str, port: int, addresses: list[str], seconds: float
     ) -> socket.socket:
         """An open connection to the first of these numbers that takes one. Raises OSError."""
-        error: OSError = LinkError("no-such-host", f"{host} has no address.")
+        error: OSError = LinkError("no-such-host", tr("{host} has no address.", host=host))
         for address in addresses:
             try:
                 connection = socket.create_connection((address, port), seconds)

@@ -10,6 +10,7 @@ from core.gguf.header import Header, Kind, ModelFile
 from core.gguf.shards import open_file
 from core.gguf.source import CancelledCheck
 from core.gguf.text import display
+from core.language import mark, tr
 from core.problems import Problem
 from core.remote.client import Client, Limits
 from core.remote.errors import LinkError
@@ -72,28 +73,38 @@ def _only(repository: Repository) -> FileLink:
     if not repository.offers:
         raise LinkError(
             "no-gguf",
-            f"{display(link.name)} holds no GGUF file.",
-            "Look for a repository whose name ends in GGUF.",
+            tr("{name} holds no GGUF file.", name=display(link.name)),
+            tr("Look for a repository whose name ends in GGUF."),
         )
     found = choose(repository, link.label)
     if len(found) == 1:
         return found[0].link
     if not found:
         found = list(repository.offers)
-        what = f"{display(link.name)} has no {display(link.label)}; it has"
+        what = mark("{name} has no {label}; it has: {names}.")
     else:
-        what = f"{display(link.name)} holds {len(found)} models"
+        what = mark("{name} holds {count} models: {names}.")
     names = [
         display(offer.name) + (f" ({format_bytes(offer.bytes)})" if offer.bytes else "")
         for offer in found[:_MOST_NAMED]
     ]
     if len(found) > _MOST_NAMED:
-        names.append(f"{len(found) - _MOST_NAMED} more")
+        names.append(tr("{count} more", count=len(found) - _MOST_NAMED))
     label = next((offer.label for offer in found if offer.label), "Q4_K_M")
     raise LinkError(
         "choose-file",
-        f"{what}: {', '.join(names)}.",
-        f"Name one of them, as in hf:{display(link.name)}:{display(label)}.",
+        tr(
+            what,
+            name=display(link.name),
+            label=display(link.label),
+            count=len(found),
+            names=", ".join(names),
+        ),
+        tr(
+            "Name one of them, as in hf:{name}:{label}.",
+            name=display(link.name),
+            label=display(label),
+        ),
     )
 
 

@@ -11,6 +11,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 from core.gguf.names import is_gguf, is_imatrix, is_projector, label_in, shard_name
 from core.gguf.source import CancelledCheck
+from core.language import tr
 from core.remote.client import Client
 from core.remote.errors import LinkError
 from core.remote.links import FileLink, RepositoryLink
@@ -89,8 +90,8 @@ def _entries(data: bytes) -> list[dict[str, Any]]:
     except (ValueError, RecursionError):
         raise LinkError(
             "odd-server",
-            "The hub's list of files could not be understood.",
-            "Open one of the files by its own address.",
+            tr("The hub's list of files could not be understood."),
+            tr("Open one of the files by its own address."),
         ) from None
     return [entry for entry in found if isinstance(entry, dict)]
 

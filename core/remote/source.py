@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from core.gguf.source import CancelledCheck, OpenSource
 from core.gguf.text import display
+from core.language import tr
 from core.problems import Problem
 from core.remote.client import Answer, Client
 from core.remote.errors import LinkError, of_failure
@@ -100,8 +101,8 @@ class _Kept:
         if offset + length > len(self._data) and offset + length <= self.size:
             raise LinkError(
                 "not-downloaded",
-                "Only the header of this file was read; its weights are not on this computer.",
-                "Download the file, then open it.",
+                tr("Only the header of this file was read; its weights are not on this computer."),
+                tr("Download the file, then open it."),
             )
         return self._data[offset : offset + length]
 
@@ -183,7 +184,7 @@ class _RangeSource:
             match = _WHOLE.fullmatch(answer.headers.get("Content-Range", "").strip())
             answer.close()
             if match is None or int(match[1]):
-                raise _odd("it has no beginning")
+                raise _odd(tr("it has no beginning"))
             return
         if answer.status == 206:
             self._mark = _mark_of(answer)
@@ -202,8 +203,8 @@ class _RangeSource:
         if self._data[:4] == b"GGUF":
             raise LinkError(
                 "no-length",
-                "The server does not say how long the file is.",
-                "Download the file, then open it.",
+                tr("The server does not say how long the file is."),
+                tr("Download the file, then open it."),
             )
         self.size = len(self._data)
 
@@ -211,13 +212,13 @@ class _RangeSource:
         answer = self._client.get(self._place.url, (offset, offset + length - 1), self._cancelled)
         if answer.status != 206:
             answer.close()
-            raise _odd("it gave one part and then refused the next")
+            raise _odd(tr("it gave one part and then refused the next"))
         if _mark_of(answer) != self._mark:
             answer.close()
             raise LinkError(
                 "changed",
-                "The file was changed on the server while it was read.",
-                "Open the link again.",
+                tr("The file was changed on the server while it was read."),
+                tr("Open the link again."),
             )
         return self._body(answer, offset, length)
 
@@ -226,25 +227,41 @@ class _RangeSource:
         match = _PART.fullmatch(answer.headers.get("Content-Range", "").strip())
         if match is None:
             answer.close()
-            raise _odd("it does not say which part of the file it sent")
+            raise _odd(tr("it does not say which part of the file it sent"))
         first, last, total = map(int, match.groups())
         if first != offset or not first <= last < min(total, offset + length):
             answer.close()
             raise _odd(
-                f"asked for byte {offset:,} it sent bytes {first:,} to {last:,} of {total:,}"
+                tr(
+                    "asked for byte {byte:,} it sent bytes {first:,} to {last:,} of {total:,}",
+                    byte=offset,
+                    first=first,
+                    last=last,
+                    total=total,
+                )
             )
         if self.size and total != self.size:
             answer.close()
             raise LinkError(
                 "changed",
-                f"The file had {self.size:,} bytes on the server and then {total:,}.",
-                "Open the link again.",
+                tr(
+                    "The file had {before:,} bytes on the server and then {total:,}.",
+                    before=self.size,
+                    total=total,
+                ),
+                tr("Open the link again."),
             )
         self.size = total
         count = last - first + 1
         if answer.length is not None and answer.length != count:
             answer.close()
-            raise _odd(f"it promised {count:,} bytes and {answer.length:,} at once")
+            raise _odd(
+                tr(
+                    "it promised {promised:,} bytes and {length:,} at once",
+                    promised=count,
+                    length=answer.length,
+                )
+            )
         data = answer.read(count)
         answer.done()
         if len(data) < count:
@@ -254,8 +271,8 @@ class _RangeSource:
     def _no_parts(self) -> LinkError:
         return LinkError(
             "no-ranges",
-            "The server sends this file only as a whole.",
-            "Download the file, then open it.",
+            tr("The server sends this file only as a whole."),
+            tr("Download the file, then open it."),
         )
 
 
@@ -267,14 +284,14 @@ def _mark_of(answer: Answer) -> tuple[str | None, str | None]:
 def _odd(what: str) -> LinkError:
     return LinkError(
         "odd-server",
-        f"The server contradicts itself: {what}.",
-        "Try again; or download the file and open it.",
+        tr("The server contradicts itself: {what}.", what=what),
+        tr("Try again; or download the file and open it."),
     )
 
 
 def _ended(offset: int) -> LinkError:
     return LinkError(
         "broke-off",
-        f"The server broke off at byte {offset:,}.",
-        "Check the network, then try again.",
+        tr("The server broke off at byte {offset:,}.", offset=offset),
+        tr("Check the network, then try again."),
     )

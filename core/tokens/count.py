@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.gguf.header import Header
+from core.language import mark, tr
 from core.problems import Problem
 from core.provenance import Input, Number, Rank, Source, Unit
 from core.tokens.tokenizer import Tokenizer
@@ -13,9 +14,9 @@ from core.tokens.vocabulary import VocabularyError, read_vocabulary
 
 # The rule of thumb of OpenAI's documentation for English; code and other languages take more.
 BYTES_PER_TOKEN = 4
-_THUMB = Source(Rank.ESTIMATED, "a rule of thumb: 4 bytes of English text a token")
-_OWN = Source(Rank.DERIVED, "the file's vocabulary, cut and merged as llama.cpp b11434 does")
-_CLOSE = Source(Rank.ESTIMATED, "the file's vocabulary, cut by a common rule")
+_THUMB = Source(Rank.ESTIMATED, mark("a rule of thumb: 4 bytes of English text a token"))
+_OWN = Source(Rank.DERIVED, mark("the file's vocabulary, cut and merged as llama.cpp b11434 does"))
+_CLOSE = Source(Rank.ESTIMATED, mark("the file's vocabulary, cut by a common rule"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +36,9 @@ def estimated(text: str, why: str) -> Counted:
         value,
         Unit.TOKENS,
         _THUMB,
-        f"bytes / {BYTES_PER_TOKEN}",
-        (Input("text", size, Unit.BYTES),),
-        f"An estimate: {why} Code and other languages take more tokens.",
+        mark("bytes / 4"),
+        (Input(mark("text"), size, Unit.BYTES),),
+        tr("An estimate: {why} Code and other languages take more tokens.", why=why),
     )
     return Counted(number, size, exact=False)
 
@@ -72,14 +73,14 @@ def counted(
         if error.problem.code == "cancelled":
             raise
         return estimated(text, error.problem.message)
-    note = "" if tokenizer.exact else f"An estimate: {tokenizer.doubt}."
+    note = "" if tokenizer.exact else tr("An estimate: {why}.", why=tokenizer.doubt)
     return Counted(
         Number(
             count,
             Unit.TOKENS,
             _OWN if tokenizer.exact else _CLOSE,
-            "tokens of the text",
-            (Input("text", size, Unit.BYTES),),
+            mark("tokens of the text"),
+            (Input(mark("text"), size, Unit.BYTES),),
             note,
         ),
         size,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from core.language import tr
 from core.problems import Problem, Severity
 from core.tokens.merging import merged
 from core.tokens.splitting import split_for
@@ -76,20 +77,23 @@ class Tokenizer:
             self._patterns: tuple[Any, ...] = ()
             self._parts = self._parts_pattern(vocabulary.tokens)
             if len(vocabulary.scores) != len(vocabulary.tokens):
-                self._doubt("the vocabulary has no scores")
+                self._doubt(tr("the vocabulary has no scores"))
         elif vocabulary.model in ("gpt2", "gemma4"):
             self._make_merging(vocabulary)
         else:
             raise VocabularyError(
                 Problem(
                     "vocabulary-kind",
-                    f"There is no rule for vocabularies of the kind {vocabulary.model[:40]!r}.",
+                    tr(
+                        "There is no rule for vocabularies of the kind {kind!r}.",
+                        kind=vocabulary.model[:40],
+                    ),
                     Severity.NOTE,
-                    "Type the number of tokens, or take the estimate.",
+                    tr("Type the number of tokens, or take the estimate."),
                 )
             )
         if len(self._ids) != len(vocabulary.tokens):
-            self._doubt("the vocabulary holds a token twice, or an empty one")
+            self._doubt(tr("the vocabulary holds a token twice, or an empty one"))
         # The engine looks for the longest first, in what the ones before have left.
         special = [n for n, kind in enumerate(vocabulary.types) if kind in _MATCHED]
         special = [n for n in special if n < len(self._tokens) and self._tokens[n]]
@@ -142,7 +146,7 @@ class Tokenizer:
 
         split, known = split_for(vocabulary.model, vocabulary.pre)
         if not known:
-            self._doubt(f"how {vocabulary.pre[:40]!r} cuts a text is not known")
+            self._doubt(tr("how {name!r} cuts a text is not known", name=vocabulary.pre[:40]))
         self._raw = split.raw
         self._whole_words = split.whole_words
         self._patterns = tuple(regex.compile(pattern) for pattern in split.patterns)
@@ -212,7 +216,10 @@ class Tokenizer:
                 raise VocabularyError(
                     Problem(
                         "long-word",
-                        f"{len(word):,} characters stand together without a place to cut them.",
+                        tr(
+                            "{count:,} characters stand together without a place to cut them.",
+                            count=len(word),
+                        ),
                         Severity.NOTE,
                     )
                 )
@@ -266,7 +273,7 @@ class Tokenizer:
 
 
 def _stopped() -> VocabularyError:
-    return VocabularyError(Problem("cancelled", "Counting was stopped.", Severity.NOTE))
+    return VocabularyError(Problem("cancelled", tr("Counting was stopped."), Severity.NOTE))
 
 
 class Start(NamedTuple):

@@ -8,6 +8,7 @@ from enum import IntEnum
 
 from core.gguf import PageError, read_page
 from core.gguf.header import Array, Header, Value
+from core.language import tr
 from core.problems import Problem, Severity
 
 _PAGE = 16_384  # elements read at once, so that a thread can be told to stop
@@ -59,9 +60,9 @@ def read_vocabulary(header: Header, cancelled: Callable[[], bool] = lambda: Fals
         raise VocabularyError(
             Problem(
                 "no-vocabulary",
-                "The file holds no list of tokens.",
+                tr("The file holds no list of tokens."),
                 Severity.NOTE,
-                "Open a whole model file to count with its own vocabulary.",
+                tr("Open a whole model file to count with its own vocabulary."),
             )
         )
     pre = header.metadata.get(f"{_KEY}pre")
@@ -89,7 +90,9 @@ def _elements(header: Header, key: str, cancelled: Callable[[], bool]) -> list[V
     try:
         for start in range(0, array.count, _PAGE):
             if cancelled():
-                raise VocabularyError(Problem("cancelled", "Reading was stopped.", Severity.NOTE))
+                raise VocabularyError(
+                    Problem("cancelled", tr("Reading was stopped."), Severity.NOTE)
+                )
             found += read_page(header, array, start, start + _PAGE)
     except PageError as error:
         raise VocabularyError(error.problem) from error
