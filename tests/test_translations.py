@@ -29,7 +29,7 @@ def texts(of: Catalog) -> dict[object, Message]:
 
 
 def forms(words: str | tuple[str, ...] | list[str] | None) -> list[str]:
-    return [words] if isinstance(words, str) else list(words or ())
+    return [words] if isinstance(words, str) else list(words or ("",))
 
 
 def facts(text: str) -> set[tuple[str, str, str]]:

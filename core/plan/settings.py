@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.language import tr
 from core.machine.machine import Backend, DeviceKind, Machine
 from core.model.cache_size import padded_context
 from core.model.model import Model
@@ -68,13 +67,10 @@ def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tupl
         problems.append(
             Problem(
                 "no-gpu",
-                tr(
-                    "{machine} has no GPU for the {backend} backend; everything is planned in RAM.",
-                    machine=tr(machine.name),
-                    backend=choice.backend,
-                ),
+                f"{machine.name} has no GPU for the {choice.backend} backend; "
+                "everything is planned in RAM.",
                 Severity.WARNING,
-                tr("Choose another machine, or the cpu backend."),
+                "Choose another machine, or the cpu backend.",
             )
         )
     layers = layer_count(model)
@@ -140,12 +136,8 @@ def _slots(choice: Choice) -> tuple[int, bool]:
 def _beyond(depth: int, context: int) -> Problem:
     return Problem(
         "depth",
-        tr(
-            "A depth of {depth:,} tokens is beyond the context of {context:,}; "
-            "speeds are those at its end.",
-            depth=depth,
-            context=context,
-        ),
+        f"A depth of {depth:,} tokens is beyond the context of {context:,}; "
+        "speeds are those at its end.",
         Severity.WARNING,
-        tr("Reserve a larger context, or choose a smaller depth."),
+        "Reserve a larger context, or choose a smaller depth.",
     )

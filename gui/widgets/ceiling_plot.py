@@ -11,7 +11,6 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
-from core.language import tr
 from core.plan.plan import DepthPoint
 from core.units import format_rate, format_tokens
 from gui.widgets.pictures import Picture
@@ -50,71 +49,46 @@ def sentence(curve: Curve) -> str:
     """The curve in words."""
     first, last = curve.reserved[0], curve.reserved[-1]
     if first.tok_s is None or last.tok_s is None:
-        return tr("The decode ceiling is not known.")
-    facts = {
-        "first": format_rate(first.tok_s),
-        "last": format_rate(last.tok_s),
-        "tokens": format_tokens(last.depth),
-    }
-    words = [tr("The decode ceiling is {first} at depth 0 and {last} at {tokens} tokens.", **facts)]
+        return "The decode ceiling is not known."
+    words = (
+        f"The decode ceiling is {format_rate(first.tok_s)} at depth 0 and "
+        f"{format_rate(last.tok_s)} at {format_tokens(last.depth)} tokens"
+    )
     if curve.beyond and curve.beyond[-1].tok_s is not None:
         end = curve.beyond[-1]
-        words = [
-            tr(
-                "The decode ceiling is {first} at depth 0 and {last} at {tokens} tokens; with more "
-                "context it would be {more} at {end}.",
-                more=format_rate(end.tok_s or 0.0),
-                end=format_tokens(end.depth),
-                **facts,
-            )
-        ]
+        words += f"; with more context it would be {format_rate(end.tok_s or 0.0)}"
+        words += f" at {format_tokens(end.depth)}"
+    words += "."
     if first.mid is not None and last.mid is not None:
-        words.append(
-            tr(
-                "Published runs lead to expect {first} at depth 0 and {last} at {tokens} tokens.",
-                first=_span(first),
-                last=_span(last),
-                tokens=format_tokens(last.depth),
-            )
+        words += (
+            f" Published runs lead to expect {_span(first)} at depth 0 and {_span(last)} at "
+            f"{format_tokens(last.depth)} tokens."
         )
     if curve.measured:
-        told = ", ".join(
-            tr("{rate} at {tokens}", rate=format_rate(rate), tokens=format_tokens(depth))
-            for depth, rate in curve.measured
-        )
-        words.append(tr("Measured: {rates}.", rates=told))
+        told = ", ".join(f"{format_rate(r)} at {format_tokens(d)}" for d, r in curve.measured)
+        words += f" Measured: {told}."
     if curve.spilled:
         point = curve.spilled[-1]
-        words.append(
-            tr(
-                "From about {tokens} tokens the memory is too small; a driver that spills into RAM "
-                "leaves {rate} at {end}.",
-                tokens=format_tokens(curve.spilled[0].depth),
-                rate=format_rate(point.tok_s or 0.0),
-                end=format_tokens(point.depth),
-            )
+        words += (
+            f" From about {format_tokens(curve.spilled[0].depth)} tokens the memory is too small; "
+            f"a driver that spills into RAM leaves {format_rate(point.tok_s or 0.0)} at "
+            f"{format_tokens(point.depth)}."
         )
-    return " ".join(words)
+    return words
 
 
 def at_point(point: DepthPoint, spilled: tuple[DepthPoint, ...] = ()) -> str:
     """One point of the curve in words."""
-    words = tr(
-        "{rate} at {tokens} tokens at most",
-        rate=format_rate(point.tok_s or 0.0),
-        tokens=format_tokens(point.depth),
-    )
+    words = f"{format_rate(point.tok_s or 0.0)} at {format_tokens(point.depth)} tokens at most"
     if point.mid is not None:
-        words = tr("{ceiling}, {span} expected", ceiling=words, span=_span(point))
+        words += f", {_span(point)} expected"
     slow = next((p.tok_s for p in spilled if p.depth == point.depth), None)
-    if slow is None:
-        return words
-    return tr("{rates}; {slow} where the driver spills", rates=words, slow=format_rate(slow))
+    return words if slow is None else f"{words}; {format_rate(slow)} where the driver spills"
 
 
 def _span(point: DepthPoint) -> str:
     low = format_rate(point.low or 0.0).removesuffix(" tok/s")
-    return tr("{low} to {high}", low=low, high=format_rate(point.high or 0.0))
+    return f"{low} to {format_rate(point.high or 0.0)}"
 
 
 class CeilingPlot(QWidget, Spoken):
@@ -137,7 +111,7 @@ class CeilingPlot(QWidget, Spoken):
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._without)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName(tr("Decode ceiling by depth"))
+        self.setAccessibleName("Decode ceiling by depth")
         Picture(self)
 
     def set_curve(self, curve: Curve) -> None:

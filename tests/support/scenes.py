@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from unittest.mock import patch
 
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QGraphicsView
+from PySide6.QtWidgets import QGraphicsView, QProgressBar
 
 import resources
 from core.machine import catalogue, combine, custom
@@ -25,9 +26,11 @@ from gui.panels.measure import servers
 from gui.panels.session import SessionPage
 from gui.theme import Theme
 from gui.widgets.file_card import FileCard
-from gui.workers import computer, engine
-from gui.workers.runner import Runner
+from gui.workers import computer, engine, opening
+from gui.workers.runner import Handle, Runner
 from tests.support import measured_scenes
+from tests.support.gguf_files import TensorSpec, u32, write
+from tests.support.small_model import write_small_model
 
 WIDE = (1280, 800)
 NARROW = (800, 600)
@@ -89,13 +92,62 @@ def _published(window: MainWindow) -> None:
     page.tabs.setCurrentIndex(3)
 
 
+def _explain(view: int) -> Callable[[MainWindow], None]:
+    """The page "Explain" with one of its first views."""
+
+    def show(window: MainWindow) -> None:
+        window.commands.explain.trigger()
+        page = window.findChild(ExplainPage)
+        assert page is not None
+        page.tabs.setCurrentIndex(view)
+
+    return show
+
+
+def _loading(window: MainWindow) -> None:
+    """A long header that is being read."""
+
+    def read(handle: Handle) -> None:
+        handle.progress(7_340_032)
+        while not handle.cancelled():
+            time.sleep(0.01)
+
+    with patch.object(opening, "opening", lambda path: read):
+        window.open_path("/models/Qwen3-235B-A22B-Instruct-Q4_K_M.gguf")
+    _wait(window.loading.isVisible, "the strip")
+    # It runs to and fro: no two pictures would be the same.
+    window.loading.findChildren(QProgressBar)[0].setRange(0, 1)
+
+
+def _unknown(path: Path) -> None:
+    """A model of an architecture that nobody has heard of."""
+    keys = {
+        "general.architecture": "zebra",
+        "general.name": "Zebra 3B",
+        "zebra.block_count": u32(2),
+        "zebra.context_length": u32(32768),
+        "zebra.embedding_length": u32(2560),
+    }
+    shapes = {"stripes": (2560, 2560), "gallop.up": (2560, 10240), "gallop.down": (10240, 2560)}
+    blocks = [
+        TensorSpec(f"blk.{number}.{name}.weight", "Q4_K", shape)
+        for number in range(2)
+        for name, shape in shapes.items()
+    ]
+    write(path, keys, [TensorSpec("token_embd.weight", "Q6_K", (2560, 32000)), *blocks])
+
+
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """A specimen to open ("" for none) or bytes to write as a file, and what to do then."""
+    """A specimen to open ("" for none) or what writes a file, and what to do then.
+
+    ``busy``: something goes on while the picture is taken.
+    """
 
     name: str
     specimen: str = ""
-    content: bytes = b""
+    write: Callable[[Path], object] | None = None
+    busy: bool = False
     then: Callable[[MainWindow], None] = _nothing
 
 
@@ -118,7 +170,14 @@ SCENES = (
     Scene("measure", "Qwen3-4B", then=measured_scenes.measure),
     Scene("history", "Qwen3-4B", then=measured_scenes.history),
     Scene("published-runs", "Llama-3.1-8B", then=_published),
-    Scene("not-a-model", content=b"<!DOCTYPE html><title>Sign in</title>"),
+    Scene("explain-cache", "Gemma-3-27B", then=_explain(0)),
+    Scene("explain-formats", write=write_small_model, then=_explain(1)),
+    Scene("explain-vocabulary", write=write_small_model, then=_explain(2)),
+    Scene("loading", then=_loading, busy=True),
+    Scene("unknown", write=_unknown),
+    Scene(
+        "not-a-model", write=lambda path: path.write_bytes(b"<!DOCTYPE html><title>Sign in</title>")
+    ),
 )
 
 
@@ -153,6 +212,9 @@ def window_of(
             _wait(lambda: window.document.this_computer is not None, "the machine")
             _open(window, scene)
             scene.then(window)
+            if window.document.plan is None:
+                yield window
+                return
             plot = window.page.plan.speed.plot
             _wait(
                 # It may lie below what is scrolled to, once everything has its place.
@@ -165,9 +227,10 @@ def window_of(
             window.deleteLater()
 
 
-def picture(window: MainWindow) -> QImage:
-    """The window as it is drawn once nothing changes any more."""
-    _wait(lambda: not any(r.running for r in window.findChildren(Runner)), "the workers' end")
+def picture(window: MainWindow, *, busy: bool = False) -> QImage:
+    """The window as it is drawn once nothing changes any more; ``busy``: though workers work."""
+    if not busy:
+        _wait(lambda: not any(r.running for r in window.findChildren(Runner)), "the workers' end")
     seen: list[QImage] = []
     for _ in range(60):
         seen.append(window.grab().toImage())
@@ -182,13 +245,14 @@ def _open(window: MainWindow, scene: Scene) -> None:
         (path,) = (p for p in resources.specimens() if p.name.startswith(scene.specimen))
         window.open_path(path)
         _wait(lambda: window.document.plan is not None, "the model")
-    elif scene.content:
+    elif scene.write is not None:
         # The banner shows the path: one that is the same at every run.
         path = Path(gettempdir()) / "weighbridge-picture" / "model.gguf"
         path.parent.mkdir(exist_ok=True)
-        path.write_bytes(scene.content)
+        path.unlink(missing_ok=True)
+        scene.write(path)
         window.open_path(path)
-        _wait(lambda: not window.loading.isVisible(), "the file")
+        _wait(lambda: not window.opener.running, "the file")
     else:
         _wait(lambda: bool(window.welcome.findChildren(FileCard)), "the specimens")
 

@@ -51,7 +51,7 @@ def test_a_page_looks_as_it_was_last_approved(
     qapp.setCursorFlashTime(0)
     theme.set_mode(mode)
     with window_of(scene, size, theme, tmp_path) as window:
-        image = picture(window)
+        image = picture(window, busy=scene.busy)
     assert (image.width(), image.height()) == size
     name = f"{scene.name}-{mode.value}-{size[0]}.png"
     if os.environ.get("WEIGHBRIDGE_DRAW"):

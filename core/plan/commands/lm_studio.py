@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-from core.language import mark, tr
 from core.machine.machine import Backend
 from core.plan.choice import Engine, FlashAttention
-from core.plan.commands.command import Command, Part, one_batch_size
+from core.plan.commands.command import Command, Part
 from core.plan.commands.shells import Shell, joined
 from core.plan.engines import RULES
 from core.plan.plan import Plan
 from core.plan.settings import layer_count
 
-SETTINGS = mark("In the load settings of the model")
+SETTINGS = "In the load settings of the model"
 CACHE_K = "K Cache Quantization Type"
 CACHE_V = "V Cache Quantization Type"
 FLASH = "Flash Attention"
@@ -39,11 +38,10 @@ def write(plan: Plan, shell: Shell, path: str, *, everything: bool) -> Command:
         words += ["--parallel", str(s.slots)]
     notes: list[str] = []
     lines = _settings(plan, everything, notes)
-    parts = [Part(tr("Load it with"), joined(words, shell))]
+    parts = [Part("Load it with", joined(words, shell))]
     if lines:
-        remark = "rem" if shell is Shell.CMD else "#"
-        told = "\n".join(f"{remark} {name}: {word}" for name, word in lines)
-        parts.append(Part(tr(SETTINGS), told))
+        mark = "rem" if shell is Shell.CMD else "#"
+        parts.append(Part(SETTINGS, "\n".join(f"{mark} {name}: {word}" for name, word in lines)))
     return Command(Engine.LM_STUDIO, shell, tuple(parts), tuple(notes))
 
 
@@ -65,7 +63,7 @@ def _settings(plan: Plan, everything: bool, notes: list[str]) -> list[tuple[str,
         if everything or kind != "f16":
             found.append((name, kind))
     if s.batch != s.ubatch:
-        notes.append(one_batch_size("LM Studio", plan))
+        notes.append(f"LM Studio has one batch size: not {s.batch} in steps of {s.ubatch}.")
     elif everything or s.batch != min(s.requested_context, rules.batch):
         found.append((BATCH, str(s.batch)))
     if everything or s.unified_cache != rules.unified:
@@ -75,10 +73,7 @@ def _settings(plan: Plan, everything: bool, notes: list[str]) -> list[tuple[str,
     if s.backend == Backend.CPU and plan.machine.gpus:
         found.append((RUNTIME, CPU_RUNTIME))
     elif choice.backend is not None and s.backend != plan.machine.devices[0].backend:
-        words = tr(
-            "The runtime for {backend} is chosen in LM Studio's settings.", backend=choice.backend
-        )
-        notes.append(words)
+        notes.append(f"The runtime for {choice.backend} is chosen in LM Studio's settings.")
     if s.swa_full:
-        notes.append(tr("LM Studio has no option for a full window cache."))
+        notes.append("LM Studio has no option for a full window cache.")
     return found

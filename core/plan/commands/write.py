@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from core.language import tr
 from core.plan.choice import Engine
 from core.plan.commands import llama, lm_studio, ollama, vllm
 from core.plan.commands.command import Command, Part
@@ -37,23 +36,15 @@ def command(plan: Plan, shell: Shell, *, everything: bool = False) -> Command:
     parts, notes = made.parts, made.notes
     if recipe:
         quantize = joined([QUANTIZE, str(source), path, recipe], shell)
-        start = parts[0] if parts[0].title else replace(parts[0], title=tr("Then start it with"))
-        parts = (Part(tr("Quantize first"), quantize), start, *parts[1:])
+        first = parts[0] if parts[0].title else replace(parts[0], title="Then start it with")
+        parts = (Part("Quantize first", quantize), first, *parts[1:])
     if writer is not llama.write and (plan.settings.projector or plan.settings.drafted):
-        notes = (*notes, tr("What is loaded beside the model is chosen in the program itself."))
+        notes = (*notes, "What is loaded beside the model is chosen in the program itself.")
     if not named:
-        notes = (
-            tr(
-                "The file's path cannot be written in {shell}: {file} is meant.",
-                shell=shell,
-                file=_STAND_IN,
-            ),
-            *notes,
-        )
+        notes = (f"The file's path cannot be written in {shell}: {_STAND_IN} is meant.", *notes)
     if not plan.model.file.local:
         address = plan.model.file.addresses[0]
-        first = tr("The model is not on this computer: download {address} first.", address=address)
-        notes = (first, *notes)
+        notes = (f"The model is not on this computer: download {address} first.", *notes)
     return replace(made, parts=parts, notes=notes)
 
 

@@ -8,57 +8,52 @@ from html import escape
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
-from core.language import mark, tr
-
-# A heading, and pairs of a key and what it does; translated where they are shown.
+# A heading, and pairs of a key and what it does.
 Group = tuple[str, Sequence[tuple[str, str]]]
 
 # Keys that are heard by the widget that has the keyboard; those of the menus are theirs.
 OF_WIDGETS: tuple[Group, ...] = (
     (
-        mark("Everywhere"),
+        "Everywhere",
         (
-            (mark("Tab, Shift+Tab"), mark("go on, or back, as one reads")),
-            (
-                mark("Menu key, Shift+F10"),
-                mark("what can be done with the part that has the keyboard"),
-            ),
-            (mark("Alt and an underlined letter"), mark("go to that menu or field")),
-            (mark("Esc"), mark("close a dialog, or empty a search")),
+            ("Tab, Shift+Tab", "go on, or back, as one reads"),
+            ("Menu key, Shift+F10", "what can be done with the part that has the keyboard"),
+            ("Alt and an underlined letter", "go to that menu or field"),
+            ("Esc", "close a dialog, or empty a search"),
         ),
     ),
     (
-        mark("On a number"),
+        "On a number",
         (
-            (mark("Tab to it"), mark("show its formula, inputs and source")),
-            (mark("Enter or Space"), mark("copy it")),
+            ("Tab to it", "show its formula, inputs and source"),
+            ("Enter or Space", "copy it"),
         ),
     ),
     (
-        mark("On a slider"),
+        "On a slider",
         (
-            (mark("Arrow keys"), mark("one step")),
-            (mark("Page Up, Page Down"), mark("several steps")),
-            (mark("Home, End"), mark("the first or the last")),
+            ("Arrow keys", "one step"),
+            ("Page Up, Page Down", "several steps"),
+            ("Home, End", "the first or the last"),
         ),
     ),
     (
-        mark("In a table"),
+        "In a table",
         (
-            (mark("Letters"), mark("search")),
-            (mark("Arrow keys, Home, End"), mark("go from row to row")),
-            (mark("Ctrl+C"), mark("copy the chosen rows")),
-            (mark("Enter"), mark("open the row")),
-            (mark("Delete"), mark("remove it, where the page has a list of one's own")),
+            ("Letters", "search"),
+            ("Arrow keys, Home, End", "go from row to row"),
+            ("Ctrl+C", "copy the chosen rows"),
+            ("Enter", "open the row"),
+            ("Delete", "remove it, where the page has a list of one's own"),
         ),
     ),
     (
-        mark("In a picture"),
+        "In a picture",
         (
-            (mark("Arrow keys"), mark("go from turn to turn, or from point to point")),
-            (mark("Page Up, Page Down"), mark("many points at once")),
-            (mark("Home, End"), mark("the first or the last")),
-            (mark("Enter"), mark("take the point: compare that machine")),
+            ("Arrow keys", "go from turn to turn, or from point to point"),
+            ("Page Up, Page Down", "many points at once"),
+            ("Home, End", "the first or the last"),
+            ("Enter", "take the point: compare that machine"),
         ),
     ),
 )
@@ -71,9 +66,9 @@ class Keys(QDialog):
     def __init__(self, groups: Sequence[Group], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(tr("Keys"))
+        self.setWindowTitle("Keys")
         self.text = QTextBrowser()
-        self.text.setAccessibleName(tr("Keys"))
+        self.text.setAccessibleName("Keys")
         self.text.setHtml("".join(map(_rows, (*groups, *OF_WIDGETS))))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
@@ -89,7 +84,7 @@ class Keys(QDialog):
 def _rows(group: Group) -> str:
     title, keys = group
     rows = "".join(
-        f"<tr><td width='200'><b>{escape(tr(key))}</b></td><td>{escape(tr(what))}</td></tr>"
+        f"<tr><td width='200'><b>{escape(key)}</b></td><td>{escape(what)}</td></tr>"
         for key, what in keys
     )
-    return f"<h4>{escape(tr(title))}</h4><table cellpadding='2'>{rows}</table>"
+    return f"<h4>{escape(title)}</h4><table cellpadding='2'>{rows}</table>"
