@@ -31,24 +31,26 @@ from core.check.values import (
     agreed,
     device_names,
     owner,
+    part_words,
     placed,
     total,
 )
+from core.language import mark, tr
 from core.plan import resolve
 from core.plan.plan import PartKind, Plan
 from core.units import UnitSystem, format_bytes, format_share
 
-_NO_BUFFER = "It is no buffer of llama.cpp: its log does not show it."
-_MAPPED = (
+_NO_BUFFER = mark("It is no buffer of llama.cpp: its log does not show it.")
+_MAPPED = mark(
     "The engine maps the file from the first to the last tensor of this device, with others "
     "between them: this is the most that it can be."
 )
-_REPACKED = (
+_REPACKED = mark(
     "Copies of some weights in the order that this processor reads fastest, besides the file that "
     "is mapped. -nr leaves them out."
 )
-_DRAFT = "The engine opened a second context (a draft), which the plan does not hold."
-_NO_SIZES = (
+_DRAFT = mark("The engine opened a second context (a draft), which the plan does not hold.")
+_NO_SIZES = mark(
     "No sizes of buffers are in this text. llama.cpp prints them with -v (or -lv 4) while it loads."
 )
 
@@ -101,28 +103,52 @@ def compare(plan: Plan, log: EngineLog) -> Check:
 def summary(check: Check, system: UnitSystem = UnitSystem.GIB) -> str:
     """The answer in a sentence or two."""
     if check.refusal:
-        return check.refusal
+        return tr(check.refusal)
     compared = [row for row in check.rows if row.agreement is not Agreement.NOT_COMPARED]
     wrong = [row for row in compared if row.agreement is Agreement.DIFFERS]
     if not compared:
-        words = "Nothing can be compared: the log was made with other options."
-        return words if check.mismatches else "Nothing in this log can be compared."
+        if check.mismatches:
+            return tr("Nothing can be compared: the log was made with other options.")
+        return tr("Nothing in this log can be compared.")
     if not wrong:
-        count = len(compared)
-        words = {1: "The one size", 2: "Both sizes"}.get(count, f"All {count} sizes")
-        words += f" that can be compared agree{'s' if count == 1 else ''}."
+        words = _all_agree(len(compared))
     else:
         worst = max(wrong, key=lambda row: abs(row.difference or 0))
         by = format_bytes(abs(worst.difference or 0), system)
-        more = "more" if (worst.difference or 0) > 0 else "less"
-        share = f" ({format_share(abs(worst.share))})" if worst.share is not None else ""
-        words = (
-            f"{len(compared) - len(wrong)} of {len(compared)} sizes agree. Furthest off: "
-            f"{worst.part} on {worst.device}, {by}{share} {more} than the engine."
-        )
+        if worst.share is not None:
+            by = f"{by} ({format_share(abs(worst.share))})"
+        facts = {
+            "count": len(compared) - len(wrong),
+            "all": len(compared),
+            "part": part_words(worst.part),
+            "device": tr(worst.device),
+            "size": by,
+        }
+        if (worst.difference or 0) > 0:
+            words = tr(
+                "{count} of {all} sizes agree. Furthest off: {part} on {device}, {size} more than "
+                "the engine.",
+                **facts,
+            )
+        else:
+            words = tr(
+                "{count} of {all} sizes agree. Furthest off: {part} on {device}, {size} less than "
+                "the engine.",
+                **facts,
+            )
     if check.mismatches:
-        words += " Other options were used for the rest."
+        more = tr("Other options were used for the rest.")
+        return f"{words} {more}"
     return words
+
+
+def _all_agree(count: int) -> str:
+    match count:
+        case 1:
+            return tr("The one size that can be compared agrees.")
+        case 2:
+            return tr("Both sizes that can be compared agree.")
+    return tr("All {count} sizes that can be compared agree.", count=count)
 
 
 class _Rows:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from core.check.compare import compare
 from core.check.engine_log import read
 from core.check.values import device_names
+from core.language import tr
 from core.plan.plan import PartKind, Plan
 from core.problems import Problem, Severity
 from core.units import UnitSystem, format_bytes, format_share
@@ -117,18 +118,48 @@ def _sentence(t: Taken, units: UnitSystem) -> Problem:
     def size(value: int) -> str:
         return format_bytes(value, units)
 
-    words = f"{t.device}: its driver has {size(t.grown)} more in use than before the load"
-    words += f" ({size(t.before)} → {size(t.after)})"
+    facts = {
+        "device": t.device,
+        "grown": size(t.grown),
+        "before": size(t.before),
+        "after": size(t.after),
+    }
     if t.buffers is not None and t.besides is not None and t.besides >= 0:
-        words += f" = {size(t.buffers)} of buffers in the log + {size(t.besides)} besides"
-    words += "."
-    if t.disturbed:
-        more = "more" if t.foreign > 0 else "less"
-        words += (
-            f" Then {size(abs(t.foreign))} {more} without the server: another program changes it, "
-            "so that it proves nothing."
+        words = tr(
+            "{device}: its driver has {grown} more in use than before the load ({before} → {after})"
+            " = {buffers} of buffers in the log + {besides} besides.",
+            buffers=size(t.buffers),
+            besides=size(t.besides),
+            **facts,
         )
-    elif t.planned is not None and t.error is not None:
-        more = "more" if t.error > 0 else "less"
-        words += f" The plan has {size(t.planned)}, {format_share(abs(t.error))} {more}."
-    return Problem("driver-memory", words, Severity.NOTE)
+    else:
+        words = tr(
+            "{device}: its driver has {grown} more in use than before the load ({before} → "
+            "{after}).",
+            **facts,
+        )
+    more = _then(t, units)
+    return Problem("driver-memory", f"{words} {more}" if more else words, Severity.NOTE)
+
+
+def _then(t: Taken, units: UnitSystem) -> str:
+    """What others did meanwhile, or how far the plan is off."""
+    if t.disturbed:
+        change = format_bytes(abs(t.foreign), units)
+        if t.foreign > 0:
+            return tr(
+                "Then {size} more without the server: another program changes it, so that it "
+                "proves nothing.",
+                size=change,
+            )
+        return tr(
+            "Then {size} less without the server: another program changes it, so that it proves "
+            "nothing.",
+            size=change,
+        )
+    if t.planned is None or t.error is None:
+        return ""
+    planned, share = format_bytes(t.planned, units), format_share(abs(t.error))
+    if t.error > 0:
+        return tr("The plan has {size}, {share} more.", size=planned, share=share)
+    return tr("The plan has {size}, {share} less.", size=planned, share=share)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from core.language import mark, tr
 from core.problems import Problem
 
 _ILLEGAL, _ABORT, _KILLED, _SEGMENT = 4, 6, 9, 11
@@ -22,7 +23,7 @@ _NO_LIBRARY = (0xC0000135, 0xC0000139)
 
 
 class _Words(NamedTuple):
-    """What llama.cpp prints, and what that means. ``{0}`` is what the first group found."""
+    """What llama.cpp prints, and what that means. ``{found}`` is what the first group found."""
 
     pattern: re.Pattern[str]
     code: str
@@ -30,44 +31,52 @@ class _Words(NamedTuple):
     advice: str
 
 
-_NO_ROOM = "Choose a smaller context, an f16 or q8_0 cache, fewer GPU layers, or a smaller file."
+_NO_ROOM = mark(
+    "Choose a smaller context, an f16 or q8_0 cache, fewer GPU layers, or a smaller file."
+)
 _WORDS = (
     _Words(
         re.compile(r"unknown model architecture: '([^'\n]{1,100})'"),
         "engine-architecture",
-        "This llama.cpp does not know the architecture {0}.",
-        "Take a newer build of llama.cpp.",
+        mark("This llama.cpp does not know the architecture {found}."),
+        mark("Take a newer build of llama.cpp."),
     ),
     _Words(
         re.compile(r"invalid magic characters|bad magic|invalid model file|failed to read magic"),
         "engine-no-gguf",
-        "llama.cpp says that this file is no GGUF.",
-        "Open a GGUF model; a shard or a download that was cut short does not load.",
+        mark("llama.cpp says that this file is no GGUF."),
+        mark("Open a GGUF model; a shard or a download that was cut short does not load."),
     ),
     _Words(
         re.compile(r"data is not within the file bounds"),
         "engine-cut",
-        "llama.cpp refuses the file: its tensors are not all there.",
-        "A header without its tensors (a specimen) can be planned but not loaded; a download that "
-        "was cut short has to be fetched again.",
+        mark("llama.cpp refuses the file: its tensors are not all there."),
+        mark(
+            "A header without its tensors (a specimen) can be planned but not loaded; a download "
+            "that was cut short has to be fetched again."
+        ),
     ),
     _Words(
         re.compile(r"quantized V cache (?:was requested|requires)|V cache quantization requires"),
         "engine-refuses",
-        "llama.cpp refuses a quantized V cache without flash attention.",
-        "Turn flash attention on, or keep V at f16.",
+        mark("llama.cpp refuses a quantized V cache without flash attention."),
+        mark("Turn flash attention on, or keep V at f16."),
     ),
     _Words(
         re.compile(r"error while loading shared libraries: ([^:\s]{1,100})"),
         "engine-library",
-        "A library that this llama.cpp needs is missing: {0}.",
-        "Keep the program in the folder that it was unpacked or built in, with its libraries.",
+        mark("A library that this llama.cpp needs is missing: {found}."),
+        mark(
+            "Keep the program in the folder that it was unpacked or built in, with its libraries."
+        ),
     ),
     _Words(
         re.compile(r"Library not loaded: (\S{1,200})"),
         "engine-library",
-        "A library that this llama.cpp needs is missing: {0}.",
-        "Keep the program in the folder that it was unpacked or built in, with its libraries.",
+        mark("A library that this llama.cpp needs is missing: {found}."),
+        mark(
+            "Keep the program in the folder that it was unpacked or built in, with its libraries."
+        ),
     ),
     _Words(
         re.compile(
@@ -76,7 +85,7 @@ _WORDS = (
             r"|kIOGPUCommandBufferCallbackErrorOutOfMemory|Insufficient Memory"
         ),
         "engine-memory",
-        "llama.cpp ran out of GPU memory.",
+        mark("llama.cpp ran out of GPU memory."),
         _NO_ROOM,
     ),
     _Words(
@@ -86,32 +95,32 @@ _WORDS = (
             re.IGNORECASE,
         ),
         "engine-memory",
-        "llama.cpp ran out of memory.",
+        mark("llama.cpp ran out of memory."),
         _NO_ROOM,
     ),
     _Words(
         re.compile(r"error: invalid argument: (\S{1,60})"),
         "engine-old",
-        "This llama.cpp does not know the option {0}: it is too old for a dry run.",
-        "Take a newer build, or start it yourself with -v and drop its log here.",
+        mark("This llama.cpp does not know the option {found}: it is too old for a dry run."),
+        mark("Take a newer build, or start it yourself with -v and drop its log here."),
     ),
     _Words(
         re.compile(r"couldn't bind|failed to bind"),
         "engine-port",
-        "llama-server could not open its port on this computer.",
-        "Try again; another program may have taken the port.",
+        mark("llama-server could not open its port on this computer."),
+        mark("Try again; another program may have taken the port."),
     ),
     _Words(
         re.compile(r"error loading model: ([^\n]{1,300})"),
         "engine-load",
-        "llama.cpp could not load the model: {0}.",
-        "The lines above the error in its log say more.",
+        mark("llama.cpp could not load the model: {found}."),
+        mark("The lines above the error in its log say more."),
     ),
     _Words(
         re.compile(r"what\(\):\s+failed to load model"),
         "engine-load",
-        "llama.cpp could not load the model, and ended before it said why.",
-        "Check that the file is whole and can be read; a newer build may know it.",
+        mark("llama.cpp could not load the model, and ended before it said why."),
+        mark("Check that the file is whole and can be read; a newer build may know it."),
     ),
 )
 
@@ -126,7 +135,10 @@ def ending(program: str, code: int | None, text: str) -> Problem | None:
         if match := words.pattern.search(text):
             found = match.group(1).rstrip(" .") if match.groups() else ""
             return Problem(
-                words.code, words.message.format(found), advice=words.advice, where=program
+                words.code,
+                tr(words.message, found=found),
+                advice=tr(words.advice),
+                where=program,
             )
     if not code:
         return None
@@ -138,35 +150,39 @@ def _by_status(program: str, code: int) -> Problem:
     if unsigned in _NO_LIBRARY:
         return Problem(
             "engine-library",
-            "A library that this llama.cpp needs is missing.",
-            advice="Keep the program in the folder that it came in, with its DLLs.",
+            tr("A library that this llama.cpp needs is missing."),
+            advice=tr("Keep the program in the folder that it came in, with its DLLs."),
             where=program,
         )
     signal = _WINDOWS.get(unsigned, -code if -64 < code < 0 else code - 128 if code > 128 else 0)
     message, advice = {
         _ILLEGAL: (
-            "It was built for another processor: it ran into an instruction that this one lacks "
-            "(SIGILL).",
-            "Take a build for this processor (a release, not one built on another computer), or "
-            "build it here.",
+            tr(
+                "It was built for another processor: it ran into an instruction that this one "
+                "lacks (SIGILL)."
+            ),
+            tr(
+                "Take a build for this processor (a release, not one built on another computer), "
+                "or build it here."
+            ),
         ),
         _ABORT: (
-            "It gave up with an error inside llama.cpp (abort).",
-            "Its last lines say where; a newer build may have it mended.",
+            tr("It gave up with an error inside llama.cpp (abort)."),
+            tr("Its last lines say where; a newer build may have it mended."),
         ),
         _KILLED: (
-            "The system ended it, most often because memory ran out.",
-            _NO_ROOM,
+            tr("The system ended it, most often because memory ran out."),
+            tr(_NO_ROOM),
         ),
         _SEGMENT: (
-            "It crashed (an access to memory that is not its own).",
-            "A newer build may have it mended.",
+            tr("It crashed (an access to memory that is not its own)."),
+            tr("A newer build may have it mended."),
         ),
     }.get(
         signal,
         (
-            f"It ended with status {code} and gave no reason that is known here.",
-            "Its last lines may say more.",
+            tr("It ended with status {code} and gave no reason that is known here.", code=code),
+            tr("Its last lines may say more."),
         ),
     )
     return Problem("engine-ended", message, advice=advice, where=program)

@@ -17,13 +17,14 @@ from core.check.values import (
     placed,
     total,
 )
+from core.language import mark
 from core.model.cache_size import PADDING
 from core.plan.plan import PartKind, Plan
 
-_WHOLE_BATCH = (
+_WHOLE_BATCH = mark(
     "llama-fit-params reserves logits for a whole batch; a server reserves one row per slot."
 )
-_NOT_SHARED = "llama-fit-params cannot share one cache between slots."
+_NOT_SHARED = mark("llama-fit-params cannot share one cache between slots.")
 
 
 def fit_rows(plan: Plan, table: tuple[TableRow, ...]) -> tuple[Row, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.check.engine_log import Context, Load
+from core.language import mark, tr, trc, written
 from core.model.model import Model
 from core.plan.choice import Engine, FlashAttention
 from core.plan.engines import RULES
@@ -40,17 +41,27 @@ class Mismatch:
     @property
     def sentence(self) -> str:
         """ "context: 4,096 in the log, 16,384 in the plan"."""
-        return f"{self.option}: {self.log} in the log, {self.plan} in the plan"
+        return tr(
+            "{option}: {log} in the log, {plan} in the plan",
+            option=tr(self.option),
+            log=self.log,
+            plan=self.plan,
+        )
 
 
 def other_model(model: Model, load: Load) -> str:
     """Why the log is of another model altogether; empty where it is not, or does not say."""
     if load.architecture and load.architecture != model.architecture:
-        return f"The log is of a {load.architecture} model, the open one is {model.architecture}."
+        return tr(
+            "The log is of a {other} model, the open one is {own}.",
+            other=load.architecture,
+            own=model.architecture,
+        )
     if load.tensors is not None and load.tensors != len(model.file.tensors):
-        return (
-            f"The log is of a model with {load.tensors:,} tensors, the open one has "
-            f"{len(model.file.tensors):,}."
+        return tr(
+            "The log is of a model with {other:,} tensors, the open one has {own:,}.",
+            other=load.tensors,
+            own=len(model.file.tensors),
         )
     return ""
 
@@ -116,9 +127,9 @@ def _file(plan: Plan, load: Load) -> list[Mismatch]:
     size = load.file_size
     if size is None or size.low <= plan.weights.bytes <= size.high:
         return []
-    kind = load.file_type or "of another size"
-    shown = plan.weights.label or "as it is"
-    return [Mismatch("quantization", shown, kind, frozenset((_W,)))]
+    kind = load.file_type or tr("of another size")
+    shown = plan.weights.label or tr("as it is")
+    return [Mismatch(mark("quantization"), shown, kind, frozenset((_W,)))]
 
 
 def _devices(plan: Plan, load: Load) -> list[Mismatch]:
@@ -127,22 +138,23 @@ def _devices(plan: Plan, load: Load) -> list[Mismatch]:
     names = gpu_names(load, context)
     gpus = used_gpus(plan.machine, plan.choice.backend)
     if bool(names) != bool(gpus) or (names and len(names) != len(gpus)):
-        found.append(Mismatch("GPUs", str(len(gpus) or "none"), ", ".join(names) or "none", ALL))
+        none = trc("how many GPUs", "none")
+        found.append(Mismatch(mark("GPUs"), str(len(gpus) or none), ", ".join(names) or none, ALL))
     elif names:
         backend = log_backend(names[0])
         if backend is not None and backend != plan.settings.backend:
-            found.append(Mismatch("backend", plan.settings.backend, backend, ALL - {_O}))
+            found.append(Mismatch(mark("backend"), plan.settings.backend, backend, ALL - {_O}))
     layers = load.gpu_layers
     if gpus and names and layers is not None and layers != plan.settings.gpu_layers:
         parts = ALL - {_O}
         found.append(
-            Mismatch("layers on the GPU", str(plan.settings.gpu_layers), str(layers), parts)
+            Mismatch(mark("layers on the GPU"), str(plan.settings.gpu_layers), str(layers), parts)
         )
     experts = len(load.experts_on_host)
     if gpus and experts and experts != plan.settings.cpu_moe:
         found.append(
             Mismatch(
-                "layers with experts in RAM",
+                mark("layers with experts in RAM"),
                 str(plan.settings.cpu_moe),
                 str(experts),
                 frozenset((_W, _B)),
@@ -169,22 +181,22 @@ def _options(plan: Plan, context: Context) -> list[Mismatch]:
         if logged is not None and logged != planned:
             found.append(Mismatch(option, words(planned), words(logged), parts))
 
-    check("context", s.context, context.context, both, lambda n: f"{n:,}")
-    check("slots", s.slots, context.slots, both | {_S, _O})
+    check(mark("context"), s.context, context.context, both, written)
+    check(mark("slots"), s.slots, context.slots, both | {_S, _O})
     if max(s.slots, context.slots or 1) > 1:
-        check("one cache for all slots", s.unified_cache, context.unified, both, _yes)
-    check("ubatch", s.ubatch, context.ubatch, both if windows else frozenset((_B,)))
+        check(mark("one cache for all slots"), s.unified_cache, context.unified, both, _yes)
+    check(mark("ubatch"), s.ubatch, context.ubatch, both if windows else frozenset((_B,)))
     types = context.types()
     if types:
-        check("K cache type", s.cache_k, types[0], both)
+        check(mark("K cache type"), s.cache_k, types[0], both)
         if any(group.v_width for group in groups):
-            check("V cache type", s.cache_v, types[1], both)
+            check(mark("V cache type"), s.cache_v, types[1], both)
     flash = both if padded else frozenset((_B,))
-    check("flash attention", s.flash_attention, context.flash_attention, flash, _yes)
+    check(mark("flash attention"), s.flash_attention, context.flash_attention, flash, _yes)
     if windows:
-        check("full window cache", s.swa_full, _swa_full(context), both, _yes)
-    check("rows of logits", rows_of_logits(plan), _log_rows(context), frozenset((_B,)))
-    check("drafted tokens", 0, context.drafted, frozenset((_S, _B)))
+        check(mark("full window cache"), s.swa_full, _swa_full(context), both, _yes)
+    check(mark("rows of logits"), rows_of_logits(plan), _log_rows(context), frozenset((_B,)))
+    check(mark("drafted tokens"), 0, context.drafted, frozenset((_S, _B)))
     return found
 
 
@@ -267,4 +279,4 @@ def _same(plan: Plan, name: str, value: Any) -> bool:
 
 
 def _yes(value: object) -> str:
-    return "yes" if value else "no"
+    return tr("yes") if value else tr("no")

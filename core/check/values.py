@@ -8,21 +8,33 @@ from enum import StrEnum
 
 from core.check.engine_log import MIB, ZERO, Size
 from core.check.options import device_name, is_host
-from core.plan.plan import Plan
+from core.language import mark, tr
+from core.plan.plan import PartKind, Plan
 from core.plan.settings import used_gpus
 
-REPACKED = "repacked weights"
-CACHE_AND_STATE = "cache and state"
-SECOND = "second context"
-EVERYWHERE = "all devices"
+REPACKED = mark("repacked weights")
+CACHE_AND_STATE = mark("cache and state")
+SECOND = mark("second context")
+_PARTS = {
+    PartKind.OTHERS: mark("others"),
+    PartKind.WEIGHTS: mark("weights"),
+    PartKind.CACHE: mark("cache"),
+    PartKind.STATE: mark("state"),
+    PartKind.COMPUTE: mark("compute"),
+    PartKind.OUTPUT: mark("output"),
+    PartKind.PROJECTOR: mark("projector"),
+    PartKind.DRAFT: mark("draft"),
+    PartKind.OVERHEAD: mark("overhead"),
+}
+EVERYWHERE = mark("all devices")
 
-LEFT_OUT = (
+LEFT_OUT = mark(
     "Before it loads, the engine leaves out weights that it will repack for this processor: this "
     "is the least that it can be."
 )
-_UNKNOWN = "The plan does not know this size."
-_SILENT = "The log does not say."
-_WHOLE_MIB = "Of this the engine prints whole MiB before it loads."
+_UNKNOWN = mark("The plan does not know this size.")
+_SILENT = mark("The log does not say.")
+_WHOLE_MIB = mark("Of this the engine prints whole MiB before it loads.")
 
 
 class Agreement(StrEnum):
@@ -30,6 +42,14 @@ class Agreement(StrEnum):
     DIFFERS = "differs"
     WITHIN = "within"  # the log gives only a bound, and the estimate keeps it
     NOT_COMPARED = "not compared"
+
+
+_AGREEMENTS = {
+    Agreement.EQUAL: mark("equal"),
+    Agreement.DIFFERS: mark("differs"),
+    Agreement.WITHIN: mark("within"),
+    Agreement.NOT_COMPARED: mark("not compared"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +78,16 @@ class Row:
         if self.difference is None or self.engine is None or not self.engine.middle:
             return None
         return self.difference / self.engine.middle
+
+
+def agreement_words(agreement: Agreement) -> str:
+    """An agreement as people read it."""
+    return tr(_AGREEMENTS[agreement])
+
+
+def part_words(part: str) -> str:
+    """What a part is called, of the plan's own or of a log."""
+    return tr(next((words for kind, words in _PARTS.items() if kind == part), part))
 
 
 def placed(plan: Plan, gpus: list[str]) -> dict[str, int]:

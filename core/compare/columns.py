@@ -8,12 +8,13 @@ from math import inf
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from core import tabular
+from core.language import mark
 from core.provenance import Number, format_value
 from core.units import UnitSystem
 
 R = TypeVar("R")
 Fact: TypeAlias = Number[int] | Number[float] | str
-UNKNOWN = "unknown"
+UNKNOWN = mark("unknown")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from core.language import mark, tr
 from core.machine.machine import Machine
 from core.model.model import Model
 from core.plan import LargestContext, largest_contexts, resolve, room
@@ -15,8 +16,8 @@ from core.provenance import Input, Number, Rank, Source, Unit
 
 PROMPT = 2_048  # tokens, where nobody chose a prompt for the time to the first token
 
-_SEARCH = Source(Rank.DERIVED, "budgets of ever larger contexts")
-_RUNS = Source(Rank.ESTIMATED, "published runs")
+_SEARCH = Source(Rank.DERIVED, mark("budgets of ever larger contexts"))
+_RUNS = Source(Rank.ESTIMATED, mark("published runs"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,18 +86,20 @@ def _search(model: Model, machine: Machine, choice: Choice) -> LargestContext | 
 def _largest(choice: Choice, answer: LargestContext | None, most: int | None) -> Number[int]:
     """The largest context as the plan offers it."""
     if answer is None:
-        note = "No context decides: this model keeps no cache, or what it keeps is not known."
+        note = mark("No context decides: this model keeps no cache, or what it keeps is not known.")
         return Number(None, Unit.TOKENS, _SEARCH, note=note)
     return Number(
         answer.offered or most,
         Unit.TOKENS,
         _SEARCH,
-        "the largest context whose budget fits, with these cache types",
+        mark("the largest context whose budget fits, with these cache types"),
         (
-            Input("K type", choice.cache_k),
-            Input("V type", choice.cache_v),
-            Input("with room to spare up to", answer.comfortable or "nothing", Unit.TOKENS),
-            Input("tightly up to", answer.most or "nothing", Unit.TOKENS),
+            Input(mark("K type"), choice.cache_k),
+            Input(mark("V type"), choice.cache_v),
+            Input(
+                mark("with room to spare up to"), answer.comfortable or mark("nothing"), Unit.TOKENS
+            ),
+            Input(mark("tightly up to"), answer.most or mark("nothing"), Unit.TOKENS),
         ),
         _largest_note(answer, most),
     )
@@ -112,29 +115,32 @@ def _largest_note(answer: LargestContext, most: int | None) -> str:
     if answer.refused:
         return answer.refused
     if most == 0:
-        return "Not even the smallest context fits."
+        return mark("Not even the smallest context fits.")
     if most is None:
-        return "Of no context it is known that it fits."
+        return mark("Of no context it is known that it fits.")
     if answer.tight:
-        spare = f", with room to spare up to {answer.comfortable:,}" if answer.comfortable else ""
-        return f"It fits, but tightly{spare}."
+        if not answer.comfortable:
+            return mark("It fits, but tightly.")
+        return tr(
+            "It fits, but tightly, with room to spare up to {count:,}.", count=answer.comfortable
+        )
     if answer.comfortable != most:
-        return f"From there up to {most:,} tokens it fits, but tightly."
-    return "All that the model was trained for." if answer.whole else ""
+        return tr("From there up to {count:,} tokens it fits, but tightly.", count=most)
+    return mark("All that the model was trained for.") if answer.whole else ""
 
 
 def _first_token(plan: Plan, prompt: int) -> Number[float]:
     """Seconds from sending a prompt of so many tokens to the first token of the answer."""
     span = prefill_seconds(plan, 0, prompt)
-    inputs: tuple[Input, ...] = (Input("prompt", prompt, Unit.TOKENS),)
+    inputs: tuple[Input, ...] = (Input(mark("prompt"), prompt, Unit.TOKENS),)
     if span is None:
         note = plan.speed.ttft.note or plan.speed.expected.mid.note
         if prompt > plan.settings.context:
-            note = f"A prompt of {prompt:,} tokens is longer than the context."
-        return Number(None, Unit.SECONDS, _RUNS, "", inputs, note or "It is not known.")
+            note = tr("A prompt of {count:,} tokens is longer than the context.", count=prompt)
+        return Number(None, Unit.SECONDS, _RUNS, "", inputs, note or mark("It is not known."))
     inputs += (
-        Input("at best", span.low, Unit.SECONDS),
-        Input("at worst", span.high, Unit.SECONDS),
+        Input(mark("at best"), span.low, Unit.SECONDS),
+        Input(mark("at worst"), span.high, Unit.SECONDS),
     )
     source = plan.speed.prefill.source
-    return Number(span.mid, Unit.SECONDS, source, "prompt / prefill rate", inputs)
+    return Number(span.mid, Unit.SECONDS, source, mark("prompt / prefill rate"), inputs)

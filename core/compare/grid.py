@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from core.language import tr
 from core.machine.machine import Machine
 from core.model import recipe_sizes
 from core.model.model import Model
@@ -61,7 +62,8 @@ def recipes_of(model: Model) -> tuple[Recipe, ...]:
     """The file as it is, then every recipe that can be made of it, from large to small."""
     weights = model.weights
     bits = weights.bits_per_weight if weights.parameters else None
-    made = [Recipe(None, f"as it is: {model.label or 'mixed'}", weights.bytes, bits)]
+    label = tr("as it is: {label}", label=model.label or tr("mixed"))
+    made = [Recipe(None, label, weights.bytes, bits)]
     made += [
         Recipe(
             size.ftype,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.compare.figures import PROMPT, Figures, figures
+from core.language import mark, tr
 from core.machine import catalogue
 from core.machine.machine import Machine
 from core.model.model import Model
@@ -14,9 +15,11 @@ from core.provenance import Input, Number, Rank, Source, Unit
 
 PER = 1_000  # units of currency that speed per price is told for
 
-_USER = Source(Rank.REPORTED, "typed by you")
-_CATALOGUE = Source(Rank.REPORTED, "catalogue")
-_WATTS_NOTE = "What the maker allows the card or the chip to draw; the rest of the computer adds."
+_USER = Source(Rank.REPORTED, mark("typed by you"))
+_CATALOGUE = Source(Rank.REPORTED, mark("catalogue"))
+_WATTS_NOTE = mark(
+    "What the maker allows the card or the chip to draw; the rest of the computer adds."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ def with_price(row: MachineRow, price: float | None) -> MachineRow:
 
 
 def _row(key: str, found: Figures, price: float | None) -> MachineRow:
-    note = "" if price else "No price was typed for this machine."
+    note = "" if price else mark("No price was typed for this machine.")
     paid = Number(price or None, Unit.COUNT, _USER, note=note)
     return MachineRow(key, found, watts(found.plan.machine), paid, _per_price(found, paid))
 
@@ -78,7 +81,7 @@ def watts(machine: Machine) -> Number[int]:
     for device in devices:
         row = catalogue.find(device.catalogue_id)
         if row is None or row.watts is None:
-            note = f"The catalogue does not say what {device.name} draws."
+            note = tr("The catalogue does not say what {device} draws.", device=device.name)
             return Number(None, Unit.WATTS, _CATALOGUE, note=note)
         # Two chips of one card share what it may draw.
         parts.append(Input(device.name, row.watts // row.devices, Unit.WATTS))
@@ -86,7 +89,9 @@ def watts(machine: Machine) -> Number[int]:
     total = sum(part.value for part in parts if isinstance(part.value, int))
     if len(parts) == 1:
         return Number(total, Unit.WATTS, source, note=_WATTS_NOTE)
-    return Number(total, Unit.WATTS, source, "sum over the devices", tuple(parts), _WATTS_NOTE)
+    return Number(
+        total, Unit.WATTS, source, mark("sum over the devices"), tuple(parts), _WATTS_NOTE
+    )
 
 
 def _per_price(found: Figures, price: Number[float]) -> Number[float]:
@@ -94,16 +99,16 @@ def _per_price(found: Figures, price: Number[float]) -> Number[float]:
     rate = found.plan.speed.expected.mid
     note = price.note or rate.note
     if not found.fits:
-        note = "It does not fit, so that it buys nothing."
+        note = mark("It does not fit, so that it buys nothing.")
     if not found.fits or price.value is None or rate.value is None:
         return Number(None, Unit.TOKENS_PER_SECOND, _USER, note=note)
     return Number(
         PER * rate.value / price.value,
         Unit.TOKENS_PER_SECOND,
         rate.source,
-        f"speed expected / price x {PER:,}",
+        tr("speed expected / price x {count:,}", count=PER),
         (
-            Input("speed expected", rate.value, Unit.TOKENS_PER_SECOND),
-            Input("price", price.value),
+            Input(mark("speed expected"), rate.value, Unit.TOKENS_PER_SECOND),
+            Input(mark("price"), price.value),
         ),
     )

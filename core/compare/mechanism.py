@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from core.language import mark, tr, trn
 from core.model.model import CacheGroup, Model
 from core.units import format_tokens
 
-UNKNOWN = "not known"
-NONE = "keeps no cache"
-FULL = "whole context in every layer"
+UNKNOWN = mark("not known")
+NONE = mark("keeps no cache")
+FULL = mark("whole context in every layer")
 
 
 def mechanism(model: Model) -> str:
     """A few words: window, hybrid, latent, compressed, sparse, shared layers, grouped heads."""
     facts = model.cache
     if not facts.known:
-        return UNKNOWN
+        return tr(UNKNOWN)
     if not facts.groups and not facts.states:
-        return NONE
+        return tr(NONE)
     words = [*_windows(model), *_hybrid(model), *_rows(model)]
     if facts.shared_layers:
-        words.append(f"shared: {_layers(facts.shared_layers)} read another one's cache")
+        words.append(
+            trn(
+                "shared: 1 layer read another one's cache",
+                "shared: {count} layers read another one's cache",
+                facts.shared_layers,
+            )
+        )
     if not words:
-        words = [FULL]
+        words = [tr(FULL)]
         if facts.states:
-            words.append("a state of fixed size beside it")
+            words.append(tr("a state of fixed size beside it"))
     heads = _grouped(model)
     return "; ".join([*words, heads] if heads else words)
 
@@ -37,8 +44,13 @@ def _windows(model: Model) -> list[str]:
     groups = [g for g in _attention(model) if g.window is not None and g.stride == 1]
     total = len({layer for g in _attention(model) for layer in g.layers})
     return [
-        f"window: {len(g.layers)} of {_layers(total)} {'keeps' if len(g.layers) == 1 else 'keep'} "
-        f"{format_tokens(g.window or 0)} tokens"
+        trn(
+            "window: {count} of {layers} keeps {tokens} tokens",
+            "window: {count} of {layers} keep {tokens} tokens",
+            len(g.layers),
+            layers=_layers(total),
+            tokens=format_tokens(g.window or 0),
+        )
         for g in groups
     ]
 
@@ -51,20 +63,35 @@ def _hybrid(model: Model) -> list[str]:
     if not only:
         return []
     if not kept:
-        return ["recurrent: a state of fixed size in every layer, no cache"]
-    return [f"hybrid: {len(only)} of {_layers(len(only | kept))} keep a state of fixed size"]
+        return [tr("recurrent: a state of fixed size in every layer, no cache")]
+    return [
+        trn(
+            "hybrid: {count} of {layers} keep a state of fixed size",
+            "hybrid: {count} of {layers} keep a state of fixed size",
+            len(only),
+            layers=_layers(len(only | kept)),
+        )
+    ]
 
 
 def _rows(model: Model) -> list[str]:
     words = []
     for group in _attention(model):
         if group.stride > 1:
-            words.append(f"compressed: a row for {group.stride} tokens in {_in(group)}")
+            words.append(
+                tr(
+                    "compressed: a row for {count} tokens in {layers}",
+                    count=group.stride,
+                    layers=_in(group),
+                )
+            )
         elif group.v_width == 0 and group.window is None:
-            words.append(f"latent: one row of {group.k_width} for all heads")
+            words.append(tr("latent: one row of {width} for all heads", width=group.k_width))
         if group.read_limit is not None:
             limit = format_tokens(group.read_limit)
-            words.append(f"sparse: a token reads {limit} rows at most (all are kept)")
+            words.append(
+                tr("sparse: a token reads {limit} rows at most (all are kept)", limit=limit)
+            )
     return list(dict.fromkeys(words))
 
 
@@ -80,7 +107,9 @@ def _grouped(model: Model) -> str:
     if len(heads) != 1:
         return ""
     ((count, kept),) = heads
-    return f"grouped: {count} heads share {kept} of K and V" if kept < count else ""
+    if kept >= count:
+        return ""
+    return tr("grouped: {count} heads share {kept} of K and V", count=count, kept=kept)
 
 
 def _in(group: CacheGroup) -> str:
@@ -88,4 +117,4 @@ def _in(group: CacheGroup) -> str:
 
 
 def _layers(count: int) -> str:
-    return "1 layer" if count == 1 else f"{count} layers"
+    return trn("1 layer", "{count} layers", count)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from core.compare.figures import PROMPT, Figures, figures
 from core.compare.mechanism import mechanism
 from core.gguf import display
+from core.language import mark, tr
 from core.machine.machine import Machine
 from core.model.cache_size import cache_size
 from core.model.model import Model
@@ -18,8 +19,8 @@ from core.provenance import Input, Number, Rank, Source, Unit
 
 FAR = 100_000  # tokens, at which caches are compared
 
-_FILE = Source(Rank.DERIVED, "the file's tensor table")
-_CACHE = Source(Rank.DERIVED, "cache rule of llama.cpp b11434")
+_FILE = Source(Rank.DERIVED, mark("the file's tensor table"))
+_CACHE = Source(Rank.DERIVED, mark("cache rule of llama.cpp b11434"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class ModelRow:
     def label(self) -> str:
         """Its quantization; with an arrow where it is a what-if."""
         model, other = self.candidate.model, self.candidate.requantize
-        own = display(model.label or "mixed")
+        own = display(model.label or tr("mixed"))
         changed = self.figures.plan.weights is not model.weights
         return f"{own} → {other}" if other and changed else own
 
@@ -97,7 +98,7 @@ def _row(candidate: Candidate, machine: Machine, choice: Choice, prompt: int) ->
     found = figures(model, machine, choice, prompt)
     weights = found.plan.weights
     known = bool(model.file.tensors)
-    note = "" if known else "This file holds no tensors."
+    note = "" if known else mark("This file holds no tensors.")
 
     def count(value: int, unit: Unit) -> Number[int]:
         return Number(value if known else None, unit, _FILE, note=note)
@@ -110,7 +111,7 @@ def _row(candidate: Candidate, machine: Machine, choice: Choice, prompt: int) ->
             weights.bits_per_weight if weights.parameters else None,
             Unit.BITS_PER_WEIGHT,
             _FILE,
-            "8 x bytes / parameters",
+            mark("8 x bytes / parameters"),
             note=note,
         ),
         parameters=count(weights.parameters, Unit.PARAMETERS),
@@ -125,7 +126,7 @@ def cache_at(model: Model, settings: Settings, tokens: int) -> Number[int]:
     """Bytes of cache and state of one conversation so long, whatever the model was trained for."""
     facts = model.cache
     if not facts.known:
-        note = facts.problem.message if facts.problem else "No rule covers this architecture."
+        note = facts.problem.message if facts.problem else mark("No rule covers this architecture.")
         return Number(None, Unit.BYTES, _CACHE, note=note)
     size = cache_size(facts, replace(cache_settings(settings), context=tokens, slots=1))
     trained = model.shape.context_length
@@ -134,13 +135,13 @@ def cache_at(model: Model, settings: Settings, tokens: int) -> Number[int]:
         size.cache_bytes + size.state_bytes,
         Unit.BYTES,
         _CACHE,
-        "cache + state of one conversation",
+        mark("cache + state of one conversation"),
         (
-            Input("tokens", tokens, Unit.TOKENS),
-            Input("cache", size.cache_bytes, Unit.BYTES),
-            Input("state", size.state_bytes, Unit.BYTES),
-            Input("K type", settings.cache_k),
-            Input("V type", settings.cache_v),
+            Input(mark("tokens"), tokens, Unit.TOKENS),
+            Input(mark("cache"), size.cache_bytes, Unit.BYTES),
+            Input(mark("state"), size.state_bytes, Unit.BYTES),
+            Input(mark("K type"), settings.cache_k),
+            Input(mark("V type"), settings.cache_v),
         ),
-        f"It was trained for {trained:,} tokens only." if beyond else "",
+        tr("It was trained for {count:,} tokens only.", count=trained) if beyond else "",
     )

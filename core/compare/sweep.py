@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from core.language import mark, tr
 from core.machine import catalogue
 from core.machine.around import Ram, in_computer
 from core.machine.catalogue import Row, RowKind
@@ -23,7 +24,7 @@ from core.plan.speed import speed
 from core.plan.verdict import why_refused
 from core.provenance import Number, Rank, Source, Unit
 
-_SUM = Source(Rank.DERIVED, "sum over the devices, each with layers of its own")
+_SUM = Source(Rank.DERIVED, mark("sum over the devices, each with layers of its own"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,4 +128,4 @@ def _memory(machine: Machine) -> Number[int]:
         return devices[0].memory
     sizes = [device.memory.value for device in devices]
     total = None if None in sizes else sum(size or 0 for size in sizes)
-    return Number(total, Unit.BYTES, _SUM, note=f"{len(devices)} devices")
+    return Number(total, Unit.BYTES, _SUM, note=tr("{count} devices", count=len(devices)))

@@ -12,6 +12,7 @@ from core.compare.grid import Cell
 from core.compare.machines import PER, MachineRow
 from core.compare.models import FAR, ModelRow
 from core.gguf import display
+from core.language import mark, tr, written
 from core.machine.machine import Device, Machine
 from core.plan.plan import Verdict
 from core.plan.verdict import REFUSED, SHORT_WORDS
@@ -21,24 +22,24 @@ from core.units import UnitSystem, format_bandwidth, format_bytes, format_rate, 
 R = TypeVar("R")
 RATE = "tok/s"
 _BEST_FIRST = (Verdict.DOES_NOT_FIT, Verdict.UNKNOWN, Verdict.TIGHT, Verdict.FITS)
-_FILE = Source(Rank.DERIVED, "the file's tensor table")
-_MANY = Source(Rank.DERIVED, "the devices of the machine")
-_WISH = "In brackets where it does not fit: what it would be if it did."
+_FILE = Source(Rank.DERIVED, mark("the file's tensor table"))
+_MANY = Source(Rank.DERIVED, mark("the devices of the machine"))
+_WISH = mark("In brackets where it does not fit: what it would be if it did.")
 
 
 def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
     """Columns of machines compared; ``currency`` is what the user calls it."""
-    price = f"Price ({currency})" if currency else "Price"
+    price = tr("Price ({currency})", currency=currency) if currency else tr("Price")
     return (
-        Column("machine", "Machine", lambda r: display(r.machine.name), number=False),
+        Column("machine", tr("Machine"), lambda r: display(r.machine.name), number=False),
         *_fit(lambda r: r.figures),
         *_speeds(lambda r: r.figures),
         Column(
             "memory_bytes",
-            "Memory",
+            tr("Memory"),
             lambda r: memory(r.machine),
             words=lambda r, units: memory_words(r.machine, units),
-            help="Of each device that the model may lie on; no layer is split between two",
+            help=tr("Of each device that the model may lie on; no layer is split between two"),
             exported=(
                 ("devices", lambda r: len(_working(r.machine))),
                 ("memory_bytes", lambda r: _least(d.memory.value for d in _working(r.machine))),
@@ -46,31 +47,31 @@ def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
         ),
         Column(
             "bandwidth_bytes_per_second",
-            "Bandwidth",
+            tr("Bandwidth"),
             lambda r: bandwidth(r.machine),
             words=lambda r, units: bandwidth_words(r.machine),
-            help="Of each device; two read one after the other, so that rates do not add up",
+            help=tr("Of each device; two read one after the other, so that rates do not add up"),
         ),
         Column(
             "watts",
-            "Power",
+            tr("Power"),
             lambda r: r.watts,
-            help="What the card or the chip may draw, by its maker",
+            help=tr("What the card or the chip may draw, by its maker"),
         ),
         Column(
             "price",
             price,
             lambda r: r.price,
-            words=lambda r, units: "" if r.price.value is None else f"{r.price.value:,.10g}",
-            help="Type it into the cell; it is kept",
+            words=lambda r, units: "" if r.price.value is None else written(r.price.value, ",.10g"),
+            help=tr("Type it into the cell; it is kept"),
         ),
         Column(
             "tok_s_per_1000",
-            f"tok/s for {PER:,} {currency}".rstrip(),
+            tr("tok/s for {count:,} {currency}", count=PER, currency=currency).rstrip(),
             lambda r: r.per_price,
             RATE,
-            help="Tokens per second expected at the chosen depth, for so much money",
-            short=f"tok/s for {PER:,}",
+            help=tr("Tokens per second expected at the chosen depth, for so much money"),
+            short=tr("tok/s for {count:,}", count=PER),
             words=lambda r, units: "" if r.price.value is None else _bare(r.per_price),
         ),
     )
@@ -79,50 +80,52 @@ def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
 def model_columns() -> tuple[Column[ModelRow], ...]:
     """Columns of models compared."""
     return (
-        Column("model", "Model", lambda r: r.name, number=False),
-        Column("quantization", "Quantization", lambda r: r.label, number=False),
+        Column("model", tr("Model"), lambda r: r.name, number=False),
+        Column("quantization", tr("Quantization"), lambda r: r.label, number=False),
         *_fit(lambda r: r.figures),
-        Column("weights_bytes", "Weights", lambda r: r.weights, help="Of all tensors"),
+        Column("weights_bytes", tr("Weights"), lambda r: r.weights, help=tr("Of all tensors")),
         Column(
             "bytes_per_token",
-            "All read",
+            tr("All read"),
             lambda r: r.figures.plan.speed.bytes_per_token,
-            help="Weights, cache and state, for one token at the chosen depth",
+            help=tr("Weights, cache and state, for one token at the chosen depth"),
         ),
         Column(
             "cache_bytes_per_token",
-            "Cache a token",
+            tr("Cache a token"),
             lambda r: r.figures.plan.memory.cache_per_token,
             words=lambda r, units: _bytes(r.figures.plan.memory.cache_per_token, units),
-            help="What one more token takes while no window is full",
+            help=tr("What one more token takes while no window is full"),
         ),
         Column(
             "cache_bytes_at_100000",
-            f"Cache at {FAR:,}",
+            tr("Cache at {count:,}", count=FAR),
             lambda r: r.cache_far,
-            help="Cache and state of one conversation so long",
+            help=tr("Cache and state of one conversation so long"),
         ),
         *_speeds(lambda r: r.figures),
         Column(
             "mechanism",
-            "What keeps it small",
+            tr("What keeps it small"),
             lambda r: r.mechanism,
             number=False,
-            help="How layers keep less than all tokens of all heads",
+            help=tr("How layers keep less than all tokens of all heads"),
         ),
-        Column("bits_per_weight", "Per weight", lambda r: r.bits),
-        Column("parameters", "Parameters", lambda r: r.parameters),
+        Column("bits_per_weight", tr("Per weight"), lambda r: r.bits),
+        Column("parameters", tr("Parameters"), lambda r: r.parameters),
         Column(
             "active_parameters",
-            "Active",
+            tr("Active"),
             lambda r: r.active,
-            help="Parameters that one token uses: all of a dense model, a few experts of a mixture",
+            help=tr(
+                "Parameters that one token uses: all of a dense model, a few experts of a mixture"
+            ),
         ),
         Column(
             "weights_read_per_token",
-            "Weights read",
+            tr("Weights read"),
             lambda r: r.weights_read,
-            help="Of the weights, for one token",
+            help=tr("Of the weights, for one token"),
         ),
     )
 
@@ -130,24 +133,24 @@ def model_columns() -> tuple[Column[ModelRow], ...]:
 def grid_columns() -> tuple[Column[Cell], ...]:
     """Columns of the cells of a grid, a line for each cell."""
     return (
-        Column("quantization", "Quantization", lambda c: c.recipe.label, number=False),
-        Column("context", "Context", lambda c: _count(c.context, Unit.TOKENS), "tokens"),
-        Column("weights_bytes", "Weights", lambda c: _count(c.recipe.bytes, Unit.BYTES)),
+        Column("quantization", tr("Quantization"), lambda c: c.recipe.label, number=False),
+        Column("context", tr("Context"), lambda c: _count(c.context, Unit.TOKENS), tr("tokens")),
+        Column("weights_bytes", tr("Weights"), lambda c: _count(c.recipe.bytes, Unit.BYTES)),
         Column(
             "verdict",
-            "Verdict",
+            tr("Verdict"),
             lambda c: c.verdict.value,
-            words=lambda c, units: c.refused or SHORT_WORDS[c.verdict],
+            words=lambda c, units: c.refused or tr(SHORT_WORDS[c.verdict]),
             number=False,
         ),
         Column(
             "room_bytes",
-            "Free or lacking",
+            tr("Free or lacking"),
             lambda c: c.room,
             words=lambda c, units: room_words(c.room, units),
         ),
-        Column("ceiling_tok_s", "Ceiling", lambda c: c.ceiling, RATE),
-        Column("expected_tok_s", "Expected", lambda c: c.expected, RATE),
+        Column("ceiling_tok_s", tr("Ceiling"), lambda c: c.ceiling, RATE),
+        Column("expected_tok_s", tr("Expected"), lambda c: c.expected, RATE),
     )
 
 
@@ -155,7 +158,7 @@ def _fit(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
     return (
         Column(
             "verdict",
-            "Verdict",
+            tr("Verdict"),
             lambda r: of(r).plan.verdict.value,
             words=lambda r, units: _verdict_words(of(r)),
             order=lambda r: -1 if of(r).refused else _BEST_FIRST.index(of(r).plan.verdict),
@@ -163,20 +166,20 @@ def _fit(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
         ),
         Column(
             "room_bytes",
-            "Free or lacking",
+            tr("Free or lacking"),
             lambda r: of(r).room,
             words=lambda r, units: room_words(of(r).room, units),
-            help="On the device that has least; what lacks is summed over the devices",
-            short="Free",
+            help=tr("On the device that has least; what lacks is summed over the devices"),
+            short=tr("Free"),
         ),
         Column(
             "largest_context",
-            "Largest context",
+            tr("Largest context"),
             lambda r: of(r).largest,
             words=lambda r, units: _contexts(of(r)),
             order=lambda r: _context_order(of(r)),
-            help="The largest that fits with the chosen cache types, in tokens",
-            short="Max context",
+            help=tr("The largest that fits with the chosen cache types, in tokens"),
+            short=tr("Max context"),
             exported=(
                 ("largest_context", lambda r: of(r).largest.value),
                 ("largest_context_tight", lambda r: of(r).most),
@@ -194,40 +197,42 @@ def _speeds(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
             title,
             lambda r: fact(of(r)),
             RATE,
-            help=f"{help} In {RATE}. {_WISH}",
+            help=tr("{what} In {unit}. {more}", what=help, unit=RATE, more=tr(_WISH)),
             words=lambda r, units: _wish(of(r), _bare(fact(of(r)))),
-            short=f"Ceiling {short}",
+            short=short,
         )
 
     return (
         rate(
             "ceiling_empty_tok_s",
-            "Ceiling, empty",
-            "empty",
+            tr("Ceiling, empty"),
+            tr("Ceiling empty"),
             lambda f: f.at_empty,
-            "The ceiling with an empty cache.",
+            tr("The ceiling with an empty cache."),
         ),
         rate(
             "ceiling_tok_s",
-            "At depth",
-            "depth",
+            tr("At depth"),
+            tr("Ceiling depth"),
             lambda f: f.plan.speed.ceiling,
-            "The ceiling at the chosen depth.",
+            tr("The ceiling at the chosen depth."),
         ),
         rate(
             "ceiling_full_tok_s",
-            "Full",
-            "full",
+            tr("Full"),
+            tr("Ceiling full"),
             lambda f: f.at_full,
-            "The ceiling with all the context that the model was trained for.",
+            tr("The ceiling with all the context that the model was trained for."),
         ),
         Column(
             "expected_tok_s",
-            "Expected",
+            tr("Expected"),
             lambda r: of(r).plan.speed.expected.mid,
             RATE,
-            short=f"Expect, {RATE}",
-            help=f"What published runs lead to expect at the chosen depth. {_WISH}",
+            short=tr("Expect, {unit}", unit=RATE),
+            help=tr(
+                "What published runs lead to expect at the chosen depth. {more}", more=tr(_WISH)
+            ),
             words=lambda r, units: _wish(of(r), expected_words(of(r))),
             exported=(
                 ("expected_low_tok_s", lambda r: of(r).plan.speed.expected.low.value),
@@ -237,9 +242,9 @@ def _speeds(of: Callable[[R], Figures]) -> tuple[Column[R], ...]:
         ),
         Column(
             "ttft_s",
-            "First token",
+            tr("First token"),
             lambda r: of(r).prompt,
-            help="From sending the prompt to the first token of the answer",
+            help=tr("From sending the prompt to the first token of the answer"),
             words=lambda r, units: _wish(of(r), format_value(of(r).prompt.value, Unit.SECONDS)),
         ),
     )
@@ -263,22 +268,22 @@ def memory_words(machine: Machine, units: UnitSystem) -> str:
 def bandwidth_words(machine: Machine) -> str:
     """The same for rates."""
     values = [d.bandwidth.value for d in _working(machine)]
-    return _each([UNKNOWN if v is None else format_bandwidth(v) for v in values])
+    return _each([tr(UNKNOWN) if v is None else format_bandwidth(v) for v in values])
 
 
 def room_words(room: Number[int], units: UnitSystem) -> str:
     """What is free, or what lacks."""
     if room.value is None:
-        return UNKNOWN
+        return tr(UNKNOWN)
     size = format_bytes(abs(room.value), units)
-    return size if room.value >= 0 else f"lacks {size}"
+    return size if room.value >= 0 else tr("lacks {size}", size=size)
 
 
 def expected_words(figures: Figures) -> str:
     """ "34-52", as far as that is known."""
     band = figures.plan.speed.expected
     if band.low.value is None or band.high.value is None:
-        return UNKNOWN
+        return tr(UNKNOWN)
     return f"{_bare(band.low)}–{_bare(band.high)}"
 
 
@@ -304,7 +309,7 @@ def _together(
         return numbers[0]
     values = [n.value for n in numbers if n.value is not None]
     value = join(values) if len(values) == len(numbers) else None
-    return Number(value, numbers[0].unit, _MANY, note=f"{len(numbers)} devices")
+    return Number(value, numbers[0].unit, _MANY, note=tr("{count} devices", count=len(numbers)))
 
 
 def _least(values: Iterable[int | None]) -> int | None:
@@ -314,23 +319,25 @@ def _least(values: Iterable[int | None]) -> int | None:
 
 
 def _bare(rate: Number[float]) -> str:
-    return UNKNOWN if rate.value is None else format_rate(rate.value).removesuffix(f" {RATE}")
+    return tr(UNKNOWN) if rate.value is None else format_rate(rate.value).removesuffix(f" {RATE}")
 
 
 def _wish(figures: Figures, text: str) -> str:
-    return text if figures.fits or text == UNKNOWN else f"({text})"
+    return text if figures.fits or text == tr(UNKNOWN) else f"({text})"
 
 
 def _verdict_words(figures: Figures) -> str:
-    return REFUSED if figures.refused else SHORT_WORDS[figures.plan.verdict]
+    return tr(REFUSED if figures.refused else SHORT_WORDS[figures.plan.verdict])
 
 
 def _contexts(figures: Figures) -> str:
     largest = figures.largest.value
     if largest == 0:
-        return "none"
-    tight = ", tight" if figures.only_tight else ""
-    return UNKNOWN if largest is None else f"{format_tokens(largest)}{tight}"
+        return tr("none")
+    if largest is None:
+        return tr(UNKNOWN)
+    tokens = format_tokens(largest)
+    return tr("{tokens}, tight", tokens=tokens) if figures.only_tight else tokens
 
 
 def _context_order(figures: Figures) -> float:
@@ -342,4 +349,4 @@ def _context_order(figures: Figures) -> float:
 
 
 def _bytes(number: Number[int], units: UnitSystem) -> str:
-    return UNKNOWN if number.value is None else format_bytes(number.value, units)
+    return tr(UNKNOWN) if number.value is None else format_bytes(number.value, units)
