@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from statistics import median
 
+from core.language import tr, trn
 from core.measure import metrics
 from core.measure.metrics import DEPTH_SLACK, KEPT_SLACK
 from core.measure.prompts import believable
@@ -40,8 +41,11 @@ def checked(sample: Sample, depth: int, tokens: int, exact: bool) -> Sample:
         found.append(
             Problem(
                 "reloaded",
-                f"The server loaded the model for this request ({load / 1e9:.1f} s), so that it "
-                "does not count.",
+                tr(
+                    "The server loaded the model for this request ({seconds:.1f} s), so that it "
+                    "does not count.",
+                    seconds=load / 1e9,
+                ),
             )
         )
     return replace(sample, problems=tuple(found)) if found else sample
@@ -51,14 +55,20 @@ def _miscounted(sample: Sample, depth: int, tokens: int) -> list[Problem]:
     """Rates follow from the server's counts: those that cannot be give no figure."""
     read = sample.prompt_tokens or 0
     if not believable(read, depth):
-        return [_miscount(f"{format_tokens(read)} tokens in a prompt of {format_tokens(depth)}")]
+        counted = tr("{read:,} tokens in a prompt of {sent:,}", read=read, sent=depth)
+        return [_miscount(counted)]
     told = (sample.server_timings.get(name) for name in ("predicted_n", "eval_count"))
     written = max(n for n in (sample.tokens, *told, 0) if isinstance(n, int | float))
     if written > 2 * max(tokens, len(sample.arrivals_ns)) + COUNT_SLACK:
         return [
             _miscount(
-                f"{format_tokens(int(written))} tokens, although {format_tokens(tokens)} were "
-                f"asked for and {format_tokens(len(sample.arrivals_ns))} pieces of text came"
+                tr(
+                    "{written:,} tokens, although {asked:,} were asked for and {pieces:,} pieces "
+                    "of text came",
+                    written=int(written),
+                    asked=tokens,
+                    pieces=len(sample.arrivals_ns),
+                )
             )
         ]
     return []
@@ -67,8 +77,8 @@ def _miscounted(sample: Sample, depth: int, tokens: int) -> list[Problem]:
 def _miscount(what: str) -> Problem:
     return Problem(
         "miscounted",
-        f"The server counted {what}: no figure can follow from that.",
-        advice="Is something between this program and the server, such as a proxy?",
+        tr("The server counted {what}: no figure can follow from that.", what=what),
+        advice=tr("Is something between this program and the server, such as a proxy?"),
     )
 
 
@@ -76,24 +86,30 @@ def _ended_well(sample: Sample, tokens: int) -> list[Problem]:
     written = sample.tokens or 0
     measured = sample.kind in (SampleKind.RUN, SampleKind.WARM_UP)
     if not written and not sample.arrivals_ns:
-        return [Problem("no_text", "The server ended its answer without a single token.")]
+        return [Problem("no_text", tr("The server ended its answer without a single token."))]
     if measured and not sample.arrivals_ns:
-        return [Problem("no_text", "The answer had tokens but no text to be timed by.")]
+        return [Problem("no_text", tr("The answer had tokens but no text to be timed by."))]
     if sample.truncated or (sample.finish in ("length", "limit") and written < tokens):
         return [
             Problem(
                 "context_full",
-                f"The context was full after {format_tokens(written)} of {format_tokens(tokens)} "
-                "tokens.",
-                advice="Measure at a smaller depth, or start the server with a larger context.",
+                tr(
+                    "The context was full after {written:,} of {tokens:,} tokens.",
+                    written=written,
+                    tokens=tokens,
+                ),
+                advice=tr("Measure at a smaller depth, or start the server with a larger context."),
             )
         ]
     if measured and written < LEAST_SHARE * tokens:
         return [
             Problem(
                 "early_end",
-                f"The model ended its text after {format_tokens(written)} of "
-                f"{format_tokens(tokens)} tokens.",
+                tr(
+                    "The model ended its text after {written:,} of {tokens:,} tokens.",
+                    written=written,
+                    tokens=tokens,
+                ),
             )
         ]
     return []
@@ -109,15 +125,19 @@ def _prompt_as_sent(sample: Sample, depth: int, exact: bool) -> list[Problem]:
         return [
             Problem(
                 "prompt_cut",
-                f"The server read {format_tokens(counted)} of {format_tokens(depth)} tokens of the "
-                "prompt: it cut the rest away.",
-                advice="Its context is smaller than the depth; start it with a larger one.",
+                tr(
+                    "The server read {read:,} of {sent:,} tokens of the prompt: it cut the rest "
+                    "away.",
+                    read=counted,
+                    sent=depth,
+                ),
+                advice=tr("Its context is smaller than the depth; start it with a larger one."),
             )
         ]
     return [
         Problem(
             "depth_differs",
-            f"The prompt had {format_tokens(counted)} tokens instead of {format_tokens(depth)}.",
+            tr("The prompt had {read:,} tokens instead of {sent:,}.", read=counted, sent=depth),
             Severity.WARNING,
         )
     ]
@@ -131,16 +151,22 @@ def _cache_as_meant(sample: Sample, depth: int) -> list[Problem]:
         return [
             Problem(
                 "cached",
-                f"The server had {format_tokens(kept)} tokens of this fresh prompt already, so it "
-                "says nothing about reading prompts.",
+                tr(
+                    "The server had {kept:,} tokens of this fresh prompt already, so it says "
+                    "nothing about reading prompts.",
+                    kept=kept,
+                ),
             )
         ]
     if sample.kind is SampleKind.RUN and kept < depth - KEPT_SLACK:
         return [
             Problem(
                 "read_again",
-                f"The server had kept {format_tokens(kept)} of {format_tokens(depth)} tokens and "
-                "read the rest again.",
+                tr(
+                    "The server had kept {kept:,} of {sent:,} tokens and read the rest again.",
+                    kept=kept,
+                    sent=depth,
+                ),
                 Severity.WARNING,
             )
         ]
@@ -159,7 +185,8 @@ def said(run: Run) -> tuple[Problem, ...]:
     for problem, where in depths.items():
         if len(where) < len(cells):
             named = ", ".join(format_tokens(depth) for depth in dict.fromkeys(where))
-            problem = replace(problem, message=f"At depth {named}: {problem.message}")
+            message = tr("At depth {depths}: {message}", depths=named, message=tr(problem.message))
+            problem = replace(problem, message=message)
         found[problem] = None
     worst = list(Severity)
     return tuple(sorted(found, key=lambda p: worst.index(p.severity), reverse=True))
@@ -173,10 +200,12 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
         found.append(
             Problem(
                 "read_again",
-                "The server read the prompt again for each request, which takes time but does not "
-                "change the speed of writing.",
+                tr(
+                    "The server read the prompt again for each request, which takes time but does "
+                    "not change the speed of writing."
+                ),
                 Severity.NOTE,
-                "Models with windows or states cannot always go back; --swa-full may help.",
+                tr("Models with windows or states cannot always go back; --swa-full may help."),
             )
         )
     busy = sum(any(p.code == "busy" for p in s.problems) for s in measured)
@@ -184,64 +213,76 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
         found.append(
             Problem(
                 "busy",
-                f"The server worked for somebody else during {busy} of {len(measured)} requests.",
+                tr(
+                    "The server worked for somebody else during {busy} of {total} requests.",
+                    busy=busy,
+                    total=len(measured),
+                ),
                 Severity.WARNING,
-                "Close other programs that use it and measure again.",
+                tr("Close other programs that use it and measure again."),
             )
         )
     differs = metrics.disagreement(cell)
     if differs is not None and abs(differs) > metrics.DELIVERY:
+        share = format_share(abs(differs))
         found.append(
             Problem(
                 "delivery",
-                f"Text arrived {format_share(abs(differs))} "
-                f"{'faster' if differs > 0 else 'slower'} than the server says it wrote; its own "
-                "times are used.",
+                tr(
+                    "Text arrived {share} faster than the server says it wrote; its own times are "
+                    "used.",
+                    share=share,
+                )
+                if differs > 0
+                else tr(
+                    "Text arrived {share} slower than the server says it wrote; its own times are "
+                    "used.",
+                    share=share,
+                ),
                 Severity.WARNING,
-                "Something holds text back: a proxy, a scanner, or the server itself.",
+                tr("Something holds text back: a proxy, a scanner, or the server itself."),
             )
         )
     if _held_back(measured):
         found.append(
             Problem(
                 "held_back",
-                "Several tokens arrived at once although they were written one by one, so that the "
-                "first one came late.",
+                tr(
+                    "Several tokens arrived at once although they were written one by one, so that "
+                    "the first one came late."
+                ),
                 Severity.WARNING,
-                "Text is collected on its way: by a proxy, a scanner or the server itself, or "
-                "because the computer is too busy to take it.",
+                tr(
+                    "Text is collected on its way: by a proxy, a scanner or the server itself, or "
+                    "because the computer is too busy to take it."
+                ),
             )
         )
     if measured and all(s.token_source == "events" for s in measured):
         found.append(
             Problem(
                 "only_arrivals",
-                "The server does not count its tokens; arrivals were counted, so it wrote at least "
-                "so fast.",
+                tr(
+                    "The server does not count its tokens; arrivals were counted, so it wrote at "
+                    "least so fast."
+                ),
                 Severity.WARNING,
             )
         )
     drifts = metrics.drift(cell)
     if drifts is not None and abs(drifts) > 0.05:
-        found.append(
-            Problem(
-                "not_steady",
-                f"It became {format_share(abs(drifts))} {'faster' if drifts > 0 else 'slower'} "
-                "from the first requests to the last.",
-                Severity.WARNING,
-                "Something else used the computer at first, or it was not warm yet: measure again, "
-                "with more runs."
-                if drifts > 0
-                else "Let the computer cool down and measure again, with more runs.",
-            )
-        )
+        found.append(_not_steady(drifts))
     far = len(metrics.outliers(cell))
     if far:
         found.append(
             Problem(
                 "outliers",
-                f"{far} of {len(measured)} requests {'was' if far == 1 else 'were'} far from the "
-                f"rest; {'it is' if far == 1 else 'they are'} counted.",
+                trn(
+                    "{count} of {total} requests was far from the rest; it is counted.",
+                    "{count} of {total} requests were far from the rest; they are counted.",
+                    far,
+                    total=len(measured),
+                ),
                 Severity.NOTE,
             )
         )
@@ -250,12 +291,35 @@ def oddities(cell: Cell) -> tuple[Problem, ...]:
         found.append(
             Problem(
                 "depth_differs",
-                f"It was measured at {format_tokens(depth)} tokens instead of "
-                f"{format_tokens(cell.depth)}.",
+                tr(
+                    "It was measured at {real:,} tokens instead of {asked:,}.",
+                    real=depth,
+                    asked=cell.depth,
+                ),
                 Severity.WARNING,
             )
         )
     return tuple(found)
+
+
+def _not_steady(drifts: float) -> Problem:
+    share = format_share(abs(drifts))
+    if drifts > 0:
+        return Problem(
+            "not_steady",
+            tr("It became {share} faster from the first requests to the last.", share=share),
+            Severity.WARNING,
+            tr(
+                "Something else used the computer at first, or it was not warm yet: measure "
+                "again, with more runs."
+            ),
+        )
+    return Problem(
+        "not_steady",
+        tr("It became {share} slower from the first requests to the last.", share=share),
+        Severity.WARNING,
+        tr("Let the computer cool down and measure again, with more runs."),
+    )
 
 
 def _held_back(measured: Sequence[Sample]) -> bool:

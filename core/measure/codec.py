@@ -12,6 +12,8 @@ from enum import StrEnum
 from math import isfinite
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from core.language import tr
+
 T = TypeVar("T")
 
 _DEEPEST = 32  # of values that are kept as they came
@@ -61,7 +63,7 @@ def _read(kind: Any, value: Any, where: str) -> Any:
         return _tuple(get_args(kind), value, where)
     if origin is dict:
         if not isinstance(value, dict):
-            raise BadValueError(f"{where} is no object")
+            raise BadValueError(tr("{where} is no object", where=where))
         inner = get_args(kind)[1]
         return {
             whole(str(key)): _read(inner, item, f"{where}.{key}") for key, item in value.items()
@@ -73,17 +75,19 @@ def _read(kind: Any, value: Any, where: str) -> Any:
 
 def _tuple(kinds: tuple[Any, ...], value: Any, where: str) -> tuple[Any, ...]:
     if not isinstance(value, list):
-        raise BadValueError(f"{where} is no list")
+        raise BadValueError(tr("{where} is no list", where=where))
     if len(kinds) == 2 and kinds[1] is Ellipsis:
         return tuple(_read(kinds[0], item, where) for item in value)
     if len(kinds) != len(value):
-        raise BadValueError(f"{where} does not have {len(kinds)} items")
+        raise BadValueError(
+            tr("{where} does not have {count} items", where=where, count=len(kinds))
+        )
     return tuple(_read(kind, item, where) for kind, item in zip(kinds, value, strict=True))
 
 
 def _object(kind: type[Any], value: Any, where: str) -> Any:
     if not isinstance(value, dict):
-        raise BadValueError(f"{where} is no object")
+        raise BadValueError(tr("{where} is no object", where=where))
     found = {}
     for field in fields(kind):
         if field.name in value:
@@ -91,7 +95,7 @@ def _object(kind: type[Any], value: Any, where: str) -> Any:
                 _hints(kind)[field.name], value[field.name], f"{where}.{field.name}"
             )
         elif field.default is MISSING and field.default_factory is MISSING:
-            raise BadValueError(f"{where} has no {field.name}")
+            raise BadValueError(tr("{where} has no {name}", where=where, name=field.name))
     return kind(**found)
 
 
@@ -100,12 +104,14 @@ def _plain(kind: Any, value: Any, where: str) -> Any:
         try:
             return kind(value)
         except ValueError:
-            raise BadValueError(f"{where} is none of {', '.join(kind)}") from None
+            raise BadValueError(
+                tr("{where} is none of {names}", where=where, names=", ".join(kind))
+            ) from None
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(_number(value, where))
     if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
         return _as_it_came(value, where)
-    raise BadValueError(f"{where} is no {kind.__name__}")
+    raise BadValueError(tr("{where} is no {kind}", where=where, kind=kind.__name__))
 
 
 def _as_it_came(value: Any, where: str, depth: int = 0) -> Any:
@@ -115,7 +121,7 @@ def _as_it_came(value: Any, where: str, depth: int = 0) -> Any:
     if isinstance(value, int | float):
         return _number(value, where)
     if isinstance(value, list | dict) and depth >= _DEEPEST:
-        raise BadValueError(f"{where} is nested too deeply")
+        raise BadValueError(tr("{where} is nested too deeply", where=where))
     if isinstance(value, list):
         return [_as_it_came(item, where, depth + 1) for item in value]
     if isinstance(value, dict):
@@ -127,7 +133,7 @@ def _number(value: float, where: str) -> float:
     """A number that fits into 64 bits; the same object."""
     if isfinite(value) if isinstance(value, float) else -(2**63) <= value < 2**63:
         return value
-    raise BadValueError(f"{where} is no number that can be")
+    raise BadValueError(tr("{where} is no number that can be", where=where))
 
 
 def whole(text: str) -> str:

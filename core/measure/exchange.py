@@ -9,22 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 
+from core.language import mark, tr
 from core.measure.clocks import asleep_seconds
 from core.measure.control import Control
 from core.measure.recorder import CUT_OFF, Recorder
 from core.measure.wire.connect import connect, receive, send
 from core.measure.wire.http import Address
 from core.problems import Problem
-from core.units import format_tokens
 
 LOOK_SECONDS = 0.1  # at least so often somebody may look at the progress
 SLEPT_SECONDS = 1.0
 
-STOPPED = Problem("stopped", "The measurement was stopped.")
+STOPPED = Problem("stopped", mark("The measurement was stopped."))
 SLEPT = Problem(
     "slept",
-    "The computer went to sleep during a request, so that its times mean nothing.",
-    advice="Keep the computer awake while it measures.",
+    mark("The computer went to sleep during a request, so that its times mean nothing."),
+    advice=mark("Keep the computer awake while it measures."),
 )
 
 
@@ -33,14 +33,16 @@ def gone(error: OSError) -> Problem:
     if isinstance(error, ConnectionRefusedError):
         return Problem(
             "server_gone",
-            "The server does not answer any more: nothing listens at its address.",
-            advice="See its log for the reason, start it again and resume.",
+            tr("The server does not answer any more: nothing listens at its address."),
+            advice=tr("See its log for the reason, start it again and resume."),
         )
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         return CUT_OFF
     words = (error.strerror or str(error)).lower()
     return Problem(
-        "server_gone", f"The server could not be reached: {words}.", advice="Is it still running?"
+        "server_gone",
+        tr("The server could not be reached: {why}.", why=words),
+        advice=tr("Is it still running?"),
     )
 
 
@@ -48,9 +50,11 @@ def endless(tokens: int) -> Problem:
     """It writes on and on."""
     return Problem(
         "endless",
-        f"The server wrote {format_tokens(tokens)} tokens, many more than it was asked for, and "
-        "did not end.",
-        advice="It passes over the number of tokens in a request, so it cannot be measured.",
+        tr(
+            "The server wrote {tokens:,} tokens, many more than it was asked for, and did not end.",
+            tokens=tokens,
+        ),
+        advice=tr("It passes over the number of tokens in a request, so it cannot be measured."),
     )
 
 
@@ -58,8 +62,11 @@ def stalled(seconds: float) -> Problem:
     """It says nothing, and no error either."""
     return Problem(
         "stall",
-        f"The server wrote nothing for {seconds:.0f} s, so the request was given up.",
-        advice="See whether it is stuck or serves somebody else; a longer patience can be set.",
+        tr(
+            "The server wrote nothing for {seconds:.0f} s, so the request was given up.",
+            seconds=seconds,
+        ),
+        advice=tr("See whether it is stuck or serves somebody else; a longer patience can be set."),
     )
 
 
@@ -157,7 +164,7 @@ def _begin(each: Exchange, selector: selectors.BaseSelector, clock: Callable[[],
             with selectors.DefaultSelector() as way:
                 way.register(connection, selectors.EVENT_WRITE)
                 if not way.select(30.0):
-                    raise TimeoutError("it takes no request")
+                    raise TimeoutError(tr("it takes no request"))
             left = left[send(connection, left) :]
     except OSError as error:
         each.recorder.fail(gone(error), clock() - each.started_ns)

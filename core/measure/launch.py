@@ -12,6 +12,7 @@ from enum import StrEnum
 from core.check.dry_run import SERVER, arguments
 from core.check.engine_ends import ending
 from core.check.engine_log import Size, read
+from core.language import mark, tr
 from core.measure.keeper import NOT_STARTED, NOT_STARTED_WORDS
 from core.plan.commands.llama import beside
 from core.plan.plan import PartKind, Plan
@@ -35,12 +36,12 @@ def server_command(plan: Plan, program: str, port: int) -> tuple[str, ...]:
 class Phase(StrEnum):
     """What a server that loads is doing, in the words of the screen."""
 
-    STARTING = "starting"
-    HEADER = "reading the header"
-    WEIGHTS = "loading the weights"
-    CONTEXT = "reserving the cache"
-    WARM_UP = "warming up"
-    READY = "ready"
+    STARTING = mark("starting")
+    HEADER = mark("reading the header")
+    WEIGHTS = mark("loading the weights")
+    CONTEXT = mark("reserving the cache")
+    WARM_UP = mark("warming up")
+    READY = mark("ready")
 
 
 # The first of these lines that a log has, from its end, tells the phase.
@@ -80,8 +81,8 @@ def ended(program: str, code: int, log: str) -> Problem | None:
         words = log[at + len(NOT_STARTED_WORDS) :].partition("\n")[0].strip()
         return Problem(
             "engine-start",
-            f"The program could not be started: {words}.",
-            advice="Choose another folder of llama.cpp, or make the file executable.",
+            tr("The program could not be started: {why}.", why=words),
+            advice=tr("Choose another folder of llama.cpp, or make the file executable."),
             where=program,
         )
     return ending(program, code, log)
@@ -129,10 +130,17 @@ def differences(plan: Plan, log: str) -> tuple[Problem, ...]:
         problems.append(
             Problem(
                 "fewer-layers",
-                f"{layers} of {s.gpu_layers} layers are on the GPU; the rest runs on the CPU.",
+                tr(
+                    "{layers} of {all} layers are on the GPU; the rest runs on the CPU.",
+                    layers=layers,
+                    all=s.gpu_layers,
+                ),
                 Severity.WARNING,
-                "Choose a smaller context or file, or measure it as it is: the plan with "
-                f"{layers} GPU layers says what to expect.",
+                tr(
+                    "Choose a smaller context or file, or measure it as it is: the plan with "
+                    "{layers} GPU layers says what to expect.",
+                    layers=layers,
+                ),
             )
         )
     elif found.cache_in_ram and found.cache_in_ram.low and _wholly_on_gpu(plan):
@@ -140,9 +148,13 @@ def differences(plan: Plan, log: str) -> tuple[Problem, ...]:
         problems.append(
             Problem(
                 "cache-in-ram",
-                f"{size:,.0f} MiB of the KV cache lie in RAM; the plan has all of it on the GPU.",
+                tr(
+                    "{size:,.0f} MiB of the KV cache lie in RAM; the plan has all of it on the "
+                    "GPU.",
+                    size=size,
+                ),
                 Severity.WARNING,
-                "Attention over it runs on the CPU. Look for --no-kv-offload.",
+                tr("Attention over it runs on the CPU. Look for --no-kv-offload."),
             )
         )
     return tuple(problems)
@@ -152,10 +164,13 @@ def smaller_context(asked: int, got: int) -> Problem:
     """A server that was started with the plan reserved less than it was asked for, and went on."""
     return Problem(
         "smaller-context",
-        f"Asked {asked:,} → got {got:,} tokens of context.",
+        tr("Asked {asked:,} → got {got:,} tokens of context.", asked=asked, got=got),
         Severity.WARNING,
-        "The server lowered it to what fits, without an error. Depths beyond it are not measured; "
-        f"the plan with {got:,} tokens says what it needs.",
+        tr(
+            "The server lowered it to what fits, without an error. Depths beyond it are not "
+            "measured; the plan with {got:,} tokens says what it needs.",
+            got=got,
+        ),
     )
 
 
@@ -163,10 +178,17 @@ def another_context(planned: int, found: int) -> Problem:
     """A server that somebody else started has less context than the plan."""
     return Problem(
         "smaller-context",
-        f"The plan has {planned:,} tokens of context, the server {found:,}.",
+        tr(
+            "The plan has {planned:,} tokens of context, the server {found:,}.",
+            planned=planned,
+            found=found,
+        ),
         Severity.WARNING,
-        "It was started with fewer, or lowered them to what fits. Deeper is not measured; the plan "
-        f"with {found:,} tokens says what they need.",
+        tr(
+            "It was started with fewer, or lowered them to what fits. Deeper is not measured; the "
+            "plan with {found:,} tokens says what they need.",
+            found=found,
+        ),
     )
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from core.language import mark, tr
 from core.measure.dialects.pieces import Piece, Summary, error_in, object_in, words_in
 from core.measure.run import Sample, SampleKind, TokenSource
 from core.measure.wire.events import JsonLines, ServerSentEvents, Splitter, StreamEvent
@@ -125,7 +126,7 @@ class Recorder:
             values = None
         if not isinstance(values, dict):
             # Its text is lost, so no rate of this answer means anything.
-            self._problem = self._problem or _garbage("a part of the answer is no JSON")
+            self._problem = self._problem or _garbage(tr("a part of the answer is no JSON"))
             return
         if event.name == "error" and not error_in(values):
             values = {"error": values}
@@ -184,16 +185,16 @@ def _merged(old: Summary, new: Summary) -> Summary:
 
 CUT_OFF = Problem(
     "cut_off",
-    "The server closed the connection in the middle of an answer.",
-    advice="See its log for the reason; often it ran out of memory.",
+    mark("The server closed the connection in the middle of an answer."),
+    advice=mark("See its log for the reason; often it ran out of memory."),
 )
 
 
 def _garbage(clause: str) -> Problem:
     return Problem(
         "garbage",
-        f"The answer could not be understood: {clause}.",
-        advice="Is something between this program and the server, such as a proxy?",
+        tr("The answer could not be understood: {why}.", why=clause),
+        advice=tr("Is something between this program and the server, such as a proxy?"),
     )
 
 
@@ -201,8 +202,8 @@ def error_in_stream(words: str) -> Problem:
     """A server that fails after it had said 200."""
     return Problem(
         "server_error",
-        f"The server gave up in the middle of an answer: {_shortened(words)}",
-        advice="See its log for the reason.",
+        tr("The server gave up in the middle of an answer: {words}", words=_shortened(words)),
+        advice=tr("See its log for the reason."),
     )
 
 
@@ -214,39 +215,41 @@ def refusal(status: int, body: bytes) -> Problem:
         values = None
     values = values if isinstance(values, dict) else {}
     said = _shortened(error_in(values) or words_in(values, "detail"))
-    told = f' It says: "{said}"' if said else ""
+    told = " " + tr('It says: "{words}"', words=said) if said else ""
     error = object_in(values, "error")
     if status in (401, 403):
         return Problem(
             "needs_key",
-            "The server wants a key." if status == 401 else "The server does not take this key.",
-            advice="Give the key that it was started with.",
+            tr("The server wants a key.")
+            if status == 401
+            else tr("The server does not take this key."),
+            advice=tr("Give the key that it was started with."),
         )
     if status == 503:
         return Problem(
             "loading",
-            f"The server is not ready.{told}",
+            tr("The server is not ready.") + told,
             severity=Severity.ERROR,
-            advice="Wait until it has loaded its model.",
+            advice=tr("Wait until it has loaded its model."),
         )
     if status == 400 and (
         error.get("type") == "exceed_context_size_error" or "context" in said.lower()
     ):
         return Problem(
             "beyond_context",
-            f"The prompt does not fit into the server's context.{told}",
-            advice="Measure at smaller depths, or start the server with a larger context.",
+            tr("The prompt does not fit into the server's context.") + told,
+            advice=tr("Measure at smaller depths, or start the server with a larger context."),
         )
     if status == 404:
         return Problem(
             "not_there",
-            f"The server does not know this model or this address.{told}",
-            advice="Check the model's name and the address.",
+            tr("The server does not know this model or this address.") + told,
+            advice=tr("Check the model's name and the address."),
         )
     return Problem(
         "refused",
-        f"The server turned the request down with status {status}.{told}",
-        advice="See its log for the reason.",
+        tr("The server turned the request down with status {status}.", status=status) + told,
+        advice=tr("See its log for the reason."),
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import PurePath
 from threading import Timer
 from typing import IO
 
+from core.language import mark
 from core.measure import inner
 from core.measure.clocks import utc_now
 from core.measure.codec import to_json
@@ -25,8 +26,8 @@ END_SECONDS = 5.0  # what a worker may take to end once it was asked to
 
 WORKER_GONE = Problem(
     "worker_gone",
-    "The measuring process ended before the measurement did.",
-    advice="What was finished is kept; resume to measure the rest.",
+    mark("The measuring process ended before the measurement did."),
+    advice=mark("What was finished is kept; resume to measure the rest."),
 )
 
 
@@ -67,9 +68,11 @@ def can_go_on(run: Run, target: Target) -> bool:
 
 OTHER_SERVER = Problem(
     "other_server",
-    "The server does not run what the interrupted run measured: the model, the context or the "
-    "cache is another.",
-    advice="Start it as it was, or measure anew.",
+    mark(
+        "The server does not run what the interrupted run measured: the model, the context or the "
+        "cache is another."
+    ),
+    advice=mark("Start it as it was, or measure anew."),
 )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from core.gguf import display
+from core.language import mark, tr
 from core.measure.checks import PASSING, checked, oddities
 from core.measure.client import Client, ClientError
 from core.measure.clocks import asleep_seconds, utc_now
@@ -35,7 +36,6 @@ from core.measure.work import (
     cells_of,
 )
 from core.problems import Problem, Severity
-from core.units import format_tokens
 
 MARGIN = 16  # tokens of a context that are left free
 TRIES = 3  # of a round of requests, before its cell is given up
@@ -137,15 +137,24 @@ class Sweep:
             if target.context is not None and depth + plan.tokens + MARGIN > target.context:
                 problem = Problem(
                     "beyond_context",
-                    f"Depth {format_tokens(depth)} and {format_tokens(plan.tokens)} tokens more do "
-                    f"not fit into the server's context of {format_tokens(target.context)}.",
-                    advice=_MORE_CONTEXT.get(target.kind, _MORE_CONTEXT_ELSEWHERE),
+                    tr(
+                        "Depth {depth:,} and {tokens:,} tokens more do not fit into the server's "
+                        "context of {context:,}.",
+                        depth=depth,
+                        tokens=plan.tokens,
+                        context=target.context,
+                    ),
+                    advice=tr(_MORE_CONTEXT.get(target.kind, _MORE_CONTEXT_ELSEWHERE)),
                 )
             elif target.slots is not None and level > target.slots:
                 problem = Problem(
                     "too_few_slots",
-                    f"The server takes {target.slots} requests at the same time, not {level}.",
-                    advice="Start it with more slots (-np).",
+                    tr(
+                        "The server takes {slots} requests at the same time, not {asked}.",
+                        slots=target.slots,
+                        asked=level,
+                    ),
+                    advice=tr("Start it with more slots (-np)."),
                 )
             if problem is None:
                 found.append((depth, level))
@@ -307,9 +316,13 @@ class Sweep:
         self._other_model_said = True
         problem = Problem(
             "other_model",
-            f"{display(model)} answered, although {display(asked)} was asked for.",
+            tr(
+                "{model} answered, although {asked} was asked for.",
+                model=display(model),
+                asked=display(asked),
+            ),
             Severity.WARNING,
-            "The figures are those of the model that answered.",
+            tr("The figures are those of the model that answered."),
         )
         self._say(ProblemFound(problem))
 
@@ -359,18 +372,22 @@ class Sweep:
         self._say(self._pace.progress(cell.depth, cell.concurrency, phase, **figures))
 
 
-_MORE_CONTEXT_ELSEWHERE = "Measure at smaller depths, or start it with a larger context."
+_MORE_CONTEXT_ELSEWHERE = mark("Measure at smaller depths, or start it with a larger context.")
 _MORE_CONTEXT = {
     # A larger num_ctx in a request would load the model anew, and /v1 passes it over.
-    ServerKind.OLLAMA: "Measure at smaller depths, set OLLAMA_CONTEXT_LENGTH for the server, or "
-    "make a model of your own with PARAMETER num_ctx.",
-    ServerKind.LM_STUDIO: "Measure at smaller depths, or load the model with a larger context.",
+    ServerKind.OLLAMA: mark(
+        "Measure at smaller depths, set OLLAMA_CONTEXT_LENGTH for the server, or "
+        "make a model of your own with PARAMETER num_ctx."
+    ),
+    ServerKind.LM_STUDIO: mark(
+        "Measure at smaller depths, or load the model with a larger context."
+    ),
 }
 _BUSY = Problem(
     "busy",
-    "The server worked for somebody else at the same time.",
+    mark("The server worked for somebody else at the same time."),
     Severity.WARNING,
-    "Close other programs that use it and measure again.",
+    mark("Close other programs that use it and measure again."),
 )
 
 
@@ -391,6 +408,6 @@ def _same_name(one: str, other: str) -> bool:
 def _no_answer(error: NoAnswerError) -> Problem:
     return Problem(
         "server_gone",
-        f"The server could not be asked: {error}.",
-        advice="Is it running, and is this its address?",
+        tr("The server could not be asked: {why}.", why=error),
+        advice=tr("Is it running, and is this its address?"),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 
+from core.language import tr
 from core.measure.client import Client
 from core.measure.control import Control
 from core.measure.recorder import refusal
@@ -89,9 +90,11 @@ class Waiting:
 
 
 def _lost(fault: Problem) -> Problem:
-    ended = "The server has ended. " if fault.code == "cut_off" else ""
+    message = tr(fault.message)
+    if fault.code == "cut_off":
+        message = tr("The server has ended. {why}", why=message)
     return Problem(
         "server_gone",
-        f"{ended}{fault.message}",
-        advice="What was finished is kept. See its log, start it again and resume.",
+        message,
+        advice=tr("What was finished is kept. See its log, start it again and resume."),
     )

@@ -21,6 +21,7 @@ from threading import Thread
 from time import perf_counter_ns
 from typing import BinaryIO
 
+from core.language import speak, tr
 from core.measure.client import client_for
 from core.measure.clocks import utc_now
 from core.measure.codec import BadValueError, from_json
@@ -138,10 +139,11 @@ def _carry_out(source: BinaryIO, control: Control, outbox: Outbox) -> int:
     try:
         job = from_json(Job, json.loads(source.readline()))
     except (ValueError, RecursionError) as error:
-        clause = str(error) if isinstance(error, BadValueError) else "it is no JSON"
-        problem = Problem("bad_job", f"The measurement was not understood: {clause}.")
+        clause = str(error) if isinstance(error, BadValueError) else tr("it is no JSON")
+        problem = Problem("bad_job", tr("The measurement was not understood: {why}.", why=clause))
         outbox.say(Ended(RunStatus.FAILED, utc_now(), (problem,)))
         return 1
+    speak(job.language, job.numbers)
     Thread(target=_obey, args=(source, control), name="commands", daemon=True).start()
     try:
         return 1 if work(job, control, outbox.say) is RunStatus.FAILED else 0
@@ -149,8 +151,8 @@ def _carry_out(source: BinaryIO, control: Control, outbox: Outbox) -> int:
         # A fault of ours is told as one; its traceback goes to standard error.
         problem = Problem(
             "internal",
-            f"The measurement failed inside the program: {type(error).__name__}.",
-            advice="Please report it.",
+            tr("The measurement failed inside the program: {error}.", error=type(error).__name__),
+            advice=tr("Please report it."),
             where=_place(error),
         )
         outbox.say(Ended(RunStatus.FAILED, utc_now(), (problem,)))

@@ -66,6 +66,12 @@ def test_the_language_that_is_spoken_tells_its_code() -> None:
     assert language.code() == "en"
 
 
+@pytest.mark.parametrize("name", STYLES)
+def test_the_way_of_writing_numbers_tells_its_name(name: str) -> None:
+    speak("es", name)
+    assert language.numbers() == name
+
+
 def test_a_translation_may_turn_a_sentence_round() -> None:
     language.use(Backwards(), STYLES[POINT])
     assert tr("{size} of {share:.1f}", size="1 GiB", share=0.5) == "0,5 of 1 GiB"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from core.language import tr
 from core.measure.diagnosis import causes, setup
 from core.measure.diagnosis.facts import Facts, Finding, Point, point_of
 from core.measure.history.snapshot import PlanSnapshot
@@ -67,34 +68,51 @@ def reach(f: Facts) -> Finding:
     """How much of the ceiling it reaches, and how many bytes it read in a second."""
     if not f.shares:
         why = (
-            "No model is open whose ceiling could be drawn."
+            tr("No model is open whose ceiling could be drawn.")
             if f.plan is None
-            else "The ceiling is not known: a bandwidth or the cache of this model is missing."
+            else tr("The ceiling is not known: a bandwidth or the cache of this model is missing.")
         )
         return Finding(
-            "cannot-tell", "How near to the ceiling it is cannot be told.", why,
-            "Open the file that the server runs, choose the machine that it runs on, and measure "
-            "its memory bandwidth (Machine menu) where that is not known.",
-        )  # fmt: skip
+            "cannot-tell",
+            tr("How near to the ceiling it is cannot be told."),
+            why,
+            tr(
+                "Open the file that the server runs, choose the machine that it runs on, and "
+                "measure its memory bandwidth (Machine menu) where that is not known."
+            ),
+        )
     told = [p for p in f.points if p.share is not None]
     first, last = told[0], told[-1]
-    message = f"It reaches {format_share(first.share or 0)} of the ceiling"
-    if last is not first:
-        message += (
-            f" at depth {first.depth:,.0f} and {format_share(last.share or 0)} at {last.depth:,.0f}"
+    share = format_share(first.share or 0)
+    if last is first:
+        return Finding(
+            "reach", tr("It reaches {share} of the ceiling.", share=share), f"{_rates(first)}."
         )
-    rates = ", ".join(
-        f"{_passes(p)} of {format_rate((p.figures.ceiling if p.figures else 0) or 0)} and "
-        f"{(p.bandwidth or 0) / 1e9:,.1f} GB/s at depth {p.depth:,.0f}"
-        for p in ((first,) if last is first else (first, last))
+    message = tr(
+        "It reaches {share} of the ceiling at depth {depth:,.0f} and {deep_share} at {deep:,.0f}.",
+        share=share,
+        depth=first.depth,
+        deep_share=format_share(last.share or 0),
+        deep=last.depth,
     )
-    return Finding("reach", f"{message}.", f"{rates}.")
+    return Finding("reach", message, f"{_rates(first)}, {_rates(last)}.")
+
+
+def _rates(point: Point) -> str:
+    ceiling = point.figures.ceiling if point.figures else 0
+    return tr(
+        "{rate} of {ceiling} and {bandwidth:,.1f} GB/s at depth {depth:,.0f}",
+        rate=_passes(point),
+        ceiling=format_rate(ceiling or 0),
+        bandwidth=(point.bandwidth or 0) / 1e9,
+        depth=point.depth,
+    )
 
 
 def _passes(point: Point) -> str:
     if point.steps.median == point.tok_s.median:
         return format_rate(point.tok_s.median)
-    return f"{point.steps.median:,.1f} passes/s"
+    return tr("{rate:,.1f} passes/s", rate=point.steps.median)
 
 
 def expectation(f: Facts) -> Finding | None:
@@ -105,41 +123,54 @@ def expectation(f: Facts) -> Finding | None:
     if not told:
         return Finding(
             "no-band",
-            "Whether that is normal cannot be told: there are no published runs to compare with.",
+            tr(
+                "Whether that is normal cannot be told: there are no published runs to compare "
+                "with."
+            ),
             "",
-            "Runs of your own are kept, and correct what is expected the next time.",
+            tr("Runs of your own are kept, and correct what is expected the next time."),
         )
     shown = told[len(told) // 2]
     assert shown.figures is not None
     low, high = shown.figures.low or 0.0, shown.figures.high or 0.0
-    band = (
-        f"Expected at depth {shown.depth:,.0f}: {low:,.1f} to {format_rate(high)}; measured: "
-        f"{format_rate(shown.steps.median)}."
+    band = tr(
+        "Expected at depth {depth:,.0f}: {low:,.1f} to {high}; measured: {rate}.",
+        depth=shown.depth,
+        low=low,
+        high=format_rate(high),
+        rate=format_rate(shown.steps.median),
     )
     slower = sum(p.steps.median < (p.figures.low or 0.0) for p in told if p.figures)
     faster = sum(p.steps.median > (p.figures.high or 0.0) for p in told if p.figures)
     most = len(told) // 2
     if slower > most:
-        return Finding("slower", "That is slower than usual for this hardware.", band, amber=True)
+        message = tr("That is slower than usual for this hardware.")
+        return Finding("slower", message, band, amber=True)
     if faster > most:
-        return Finding("faster", "That is faster than usual for this hardware.", band)
-    if slower or faster:
-        word = "slower" if slower >= faster else "faster"
-        band += f" At {max(slower, faster)} of {len(told)} depths it is {word}."
-    return Finding("normal", "That is normal for this hardware.", band)
+        return Finding("faster", tr("That is faster than usual for this hardware."), band)
+    if slower and slower >= faster:
+        some = tr("At {some} of {all} depths it is slower.", some=slower, all=len(told))
+        band = f"{band} {some}"
+    elif faster:
+        some = tr("At {some} of {all} depths it is faster.", some=faster, all=len(told))
+        band = f"{band} {some}"
+    return Finding("normal", tr("That is normal for this hardware."), band)
 
 
 def unexplained(f: Facts) -> Finding:
     """Slow, and nothing that was looked at says why."""
-    looked = ["the server's settings"]
+    looked = [tr("the server's settings")]
     if f.readings:
-        looked.append("processor and memory while it ran")
+        looked.append(tr("processor and memory while it ran"))
     if f.gpus:
-        looked.append("clocks, limits and memory of the GPU")
+        looked.append(tr("clocks, limits and memory of the GPU"))
     return Finding(
         "cannot-tell-why",
-        "Why cannot be told from what was looked at.",
-        f"Looked at: {', '.join(looked)}. None of it stands out.",
-        "Compare with the engine alone (llama-bench, copied with the run as Markdown): a server is "
-        "5 to 10 % slower. Then try another build, another backend, or other thread counts.",
+        tr("Why cannot be told from what was looked at."),
+        tr("Looked at: {what}. None of it stands out.", what=", ".join(looked)),
+        tr(
+            "Compare with the engine alone (llama-bench, copied with the run as Markdown): a "
+            "server is 5 to 10 % slower. Then try another build, another backend, or other thread "
+            "counts."
+        ),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
+from core.language import mark, tr, written
 from core.measure import metrics
 from core.measure.diagnosis.facts import Facts, Finding, spread_of
 from core.measure.run import SampleKind
@@ -36,37 +37,55 @@ def spill(f: Facts) -> Finding | None:
         idle = use is not None and memory_use is not None and use > 0.9 and memory_use < _IDLE
         words = []
         if (grown > _SPILL or most > 2 * _SPILL) and (full is None or full > 0.9):
-            words.append(
-                f"{gpu.name} uses {format_bytes(round(most), _GIB)} of RAM as if it were its own"
-                + (f", {format_bytes(round(grown), _GIB)} more than at first." if grown else ".")
-            )
+            words.append(_spilled(gpu.name, most, grown))
         elif not (full is not None and full >= _FULL and (idle or (falls and low))):
             continue
         if full is not None:
-            words.append(f"Its own memory is {format_share(full)} full.")
+            words.append(tr("Its own memory is {share} full.", share=format_share(full)))
         if idle:
             words.append(
-                f"It was busy {format_share(use or 0)} of the time and its memory only "
-                f"{format_share(memory_use or 0)}: it waits for something else."
+                tr(
+                    "It was busy {busy} of the time and its memory only {memory}: it waits for "
+                    "something else.",
+                    busy=format_share(use or 0),
+                    memory=format_share(memory_use or 0),
+                )
             )
         link = gpu.typical(lambda g: g.link_received)
         if link is not None and link > 1e9:
-            words.append(f"{link / 1e9:.1f} GB/s came over PCI Express.")
+            words.append(tr("{rate:.1f} GB/s came over PCI Express.", rate=link / 1e9))
         if falls:
             words.append(
-                f"The share of the ceiling falls from {format_share(f.shares[0])} to "
-                f"{format_share(f.shares[-1])} with depth."
+                tr(
+                    "The share of the ceiling falls from {shallow} to {deep} with depth.",
+                    shallow=format_share(f.shares[0]),
+                    deep=format_share(f.shares[-1]),
+                )
             )
         return Finding(
             "spill",
-            "The driver spills into system RAM.",
+            tr("The driver spills into system RAM."),
             " ".join(words),
-            "What lies there is read over PCI Express for every token, at about 30 GB/s where the "
-            "card reads at hundreds. Reduce the context or the GPU layers; on Windows set the "
-            "driver's system memory fallback to none, so that it fails instead.",
+            tr(
+                "What lies there is read over PCI Express for every token, at about 30 GB/s where "
+                "the card reads at hundreds. Reduce the context or the GPU layers; on Windows set "
+                "the driver's system memory fallback to none, so that it fails instead."
+            ),
             amber=True,
         )
     return None
+
+
+def _spilled(gpu: str, most: float, grown: float) -> str:
+    size = format_bytes(round(most), _GIB)
+    if not grown:
+        return tr("{gpu} uses {size} of RAM as if it were its own.", gpu=gpu, size=size)
+    return tr(
+        "{gpu} uses {size} of RAM as if it were its own, {grown} more than at first.",
+        gpu=gpu,
+        size=size,
+        grown=format_bytes(round(grown), _GIB),
+    )
 
 
 def single_stick(f: Facts) -> Finding | None:
@@ -75,24 +94,29 @@ def single_stick(f: Facts) -> Finding | None:
     if plan is None or f.on_gpu or plan.bandwidth_measured or len(f.shares) < 1:
         return None
     share = median(f.shares)
-    part = next(
-        (
-            word
-            for word, (low, high) in (("half", _HALF), ("a quarter", _QUARTER))
-            if low <= share <= high
-        ),
-        None,
-    )
-    if part is None or spread_of(f.shares) > 0.2 or not plan.several_channels:
+    half, quarter = (low <= share <= high for low, high in (_HALF, _QUARTER))
+    if not (half or quarter) or spread_of(f.shares) > 0.2 or not plan.several_channels:
         return None
     return Finding(
         "single-stick",
-        f"It reaches {part} of the ceiling at every depth: perhaps not all memory channels have a "
-        "stick.",
-        f"{', '.join(map(format_share, f.shares))} of {_bandwidth(plan.bandwidth)}, which is "
-        "computed from the sticks and not measured.",
-        "Measure the memory bandwidth (menu Machine). If it is half as well, put a second stick "
-        "into the other channel.",
+        tr(
+            "It reaches half of the ceiling at every depth: perhaps not all memory channels have "
+            "a stick."
+        )
+        if half
+        else tr(
+            "It reaches a quarter of the ceiling at every depth: perhaps not all memory channels "
+            "have a stick."
+        ),
+        tr(
+            "{shares} of {bandwidth}, which is computed from the sticks and not measured.",
+            shares=", ".join(map(format_share, f.shares)),
+            bandwidth=_bandwidth(plan.bandwidth),
+        ),
+        tr(
+            "Measure the memory bandwidth (menu Machine). If it is half as well, put a second "
+            "stick into the other channel."
+        ),
         amber=True,
     )
 
@@ -107,42 +131,62 @@ def throttle(f: Facts) -> Finding | None:
                 hot = hot or reason != "power"
                 power = power or reason == "power"
                 words.append(
-                    f"{gpu.name}: held back by {_REASONS.get(reason, reason)} "
-                    f"{format_share(share)} of the time."
+                    tr(
+                        "{gpu}: held back by {reason} {share} of the time.",
+                        gpu=gpu.name,
+                        reason=tr(_REASONS.get(reason, reason)),
+                        share=format_share(share),
+                    )
                 )
         clocks = gpu.thirds(lambda g: g.clock)
         if clocks is not None and clocks[1] < 0.85 * clocks[0]:
             hot = True
             words.append(
-                f"{gpu.name}: its clock fell from {clocks[0]:,.0f} to {clocks[1]:,.0f} MHz."
+                tr(
+                    "{gpu}: its clock fell from {first:,.0f} to {last:,.0f} MHz.",
+                    gpu=gpu.name,
+                    first=clocks[0],
+                    last=clocks[1],
+                )
             )
     rates = _thirds(f)
     if rates is not None and rates[1] < 0.97 * rates[0]:
         cold, steady = rates
         words.append(
-            f"Cold {cold:.1f}, steady {steady:.1f} passes/s ({100 * (steady / cold - 1):+.0f} %)."
+            tr(
+                "Cold {cold:.1f}, steady {steady:.1f} passes/s ({change:+.0f} %).",
+                cold=cold,
+                steady=steady,
+                change=100 * (steady / cold - 1),
+            )
         )
         hot = hot or bool(f.gpus)
     if hot:
         return Finding(
             "throttle",
-            "It slowed down while it ran.",
+            tr("It slowed down while it ran."),
             " ".join(words),
-            "The steady figure is the one to plan with. Let it cool down, clean the fans, or lower "
-            "the power limit, and measure again.",
+            tr(
+                "The steady figure is the one to plan with. Let it cool down, clean the fans, or "
+                "lower the power limit, and measure again."
+            ),
             amber=True,
         )
     if power:
         return Finding(
             "power-cap",
-            "The GPU reached its power limit.",
+            tr("The GPU reached its power limit."),
             " ".join(words),
-            "Raising the limit changes little for decoding, which waits for memory.",
+            tr("Raising the limit changes little for decoding, which waits for memory."),
         )
     return None
 
 
-_REASONS = {"heat": "heat", "power": "its power limit", "hardware": "the hardware (power or heat)"}
+_REASONS = {
+    "heat": mark("heat"),
+    "power": mark("its power limit"),
+    "hardware": mark("the hardware (power or heat)"),
+}
 
 
 def paging(f: Facts) -> Finding | None:
@@ -152,22 +196,26 @@ def paging(f: Facts) -> Finding | None:
     swap = f.gained(lambda r: r.swap_used)
     words = []
     if read is not None and read > 512 * 2**20:
-        words.append(f"{format_bytes(round(read), _GIB)} were read from disk while it ran.")
+        size = format_bytes(round(read), _GIB)
+        words.append(tr("{size} were read from disk while it ran.", size=size))
     if faults is not None and faults > 1000:
-        words.append(f"{faults:,.0f} pages had to be fetched.")
+        words.append(tr("{pages:,.0f} pages had to be fetched.", pages=faults))
     if swap is not None and swap > 256 * 2**20:
-        words.append(f"Swap grew by {format_bytes(round(swap), _GIB)}.")
+        words.append(tr("Swap grew by {size}.", size=format_bytes(round(swap), _GIB)))
     pressure = f.typical(lambda r: r.memory_pressure)
     if pressure is not None and pressure > 0.1:
-        words.append(f"Programs waited for memory {format_share(pressure)} of the time.")
+        share = format_share(pressure)
+        words.append(tr("Programs waited for memory {share} of the time.", share=share))
     if not words:
         return None
     return Finding(
         "paging",
-        "The model does not stay in RAM: it is read from disk again and again.",
+        tr("The model does not stay in RAM: it is read from disk again and again."),
         " ".join(words),
-        "Close other programs, or choose a smaller file or context. --mlock keeps it in RAM where "
-        "there is room.",
+        tr(
+            "Close other programs, or choose a smaller file or context. --mlock keeps it in RAM "
+            "where there is room."
+        ),
         amber=True,
     )
 
@@ -178,20 +226,24 @@ def busy(f: Facts) -> Finding | None:
     pressure = f.typical(lambda r: r.cpu_pressure)
     words = []
     if other is not None and other > 0.15:
-        words.append(f"Other programs used {format_share(other)} of the processor.")
+        share = format_share(other)
+        words.append(tr("Other programs used {share} of the processor.", share=share))
     if pressure is not None and pressure > 0.25:
-        words.append(f"Programs waited for the processor {format_share(pressure)} of the time.")
+        share = format_share(pressure)
+        words.append(tr("Programs waited for the processor {share} of the time.", share=share))
     if not words:
         return None
     spreads = [s for cell in f.run.cells if (s := metrics.spread(cell)) is not None]
     if spreads and max(spreads) > 0.05:
-        words.append(f"Equal requests differ by {format_share(max(spreads))}.")
+        words.append(tr("Equal requests differ by {share}.", share=format_share(max(spreads))))
     return Finding(
         "busy",
-        "The computer was busy with something else.",
+        tr("The computer was busy with something else."),
         " ".join(words),
-        "Close other programs and measure again; on a CPU give the server fewer threads than there "
-        "are cores (-t).",
+        tr(
+            "Close other programs and measure again; on a CPU give the server fewer threads than "
+            "there are cores (-t)."
+        ),
         amber=True,
     )
 
@@ -204,9 +256,9 @@ def battery(f: Facts) -> Finding | None:
     level = told[-1].battery
     return Finding(
         "battery",
-        "The computer ran on its battery.",
-        f"Charge {format_share(level)}." if level is not None else "",
-        "Most laptops hold their clocks back then. Plug it in and measure again.",
+        tr("The computer ran on its battery."),
+        tr("Charge {share}.", share=format_share(level)) if level is not None else "",
+        tr("Most laptops hold their clocks back then. Plug it in and measure again."),
         amber=True,
     )
 
@@ -221,16 +273,22 @@ def memory_figures(f: Facts) -> Finding | None:
     if abs(told / driver - 1) < _FAR_APART:
         return None
     words = [
-        f"The server counts {format_bytes(told, _GIB)}; the driver has "
-        f"{format_bytes(round(driver), _GIB)} in use, by all programs."
+        tr(
+            "The server counts {theirs}; the driver has {used} in use, by all programs.",
+            theirs=format_bytes(told, _GIB),
+            used=format_bytes(round(driver), _GIB),
+        )
     ]
     if f.plan is not None and f.plan.total:
-        words.append(f"The plan has {format_bytes(f.plan.total, _GIB)} in all.")
+        words.append(tr("The plan has {size} in all.", size=format_bytes(f.plan.total, _GIB)))
     return Finding(
         "memory-figures",
-        "The server's own figure of its memory is not what the driver says.",
+        tr("The server's own figure of its memory is not what the driver says."),
         " ".join(words),
-        "The driver is right. Part by part: Check with llama.cpp (Ctrl+K), with the server's log.",
+        tr(
+            "The driver is right. Part by part: Check with llama.cpp (Ctrl+K), with the server's "
+            "log."
+        ),
     )
 
 
@@ -244,11 +302,18 @@ def launch_overhead(f: Facts) -> Finding | None:
         return None
     return Finding(
         "overhead",
-        "The fixed cost of every token weighs more than its bytes.",
-        f"The file has {format_bytes(plan.weights, _GIB)}; the GPU was busy {format_share(use)} of "
-        f"the time and reaches {format_share(f.shares[0])} of the ceiling at the least depth.",
-        "That is usual for small models on fast cards; several requests at the same time use the "
-        "rest.",
+        tr("The fixed cost of every token weighs more than its bytes."),
+        tr(
+            "The file has {size}; the GPU was busy {busy} of the time and reaches {share} of the "
+            "ceiling at the least depth.",
+            size=format_bytes(plan.weights, _GIB),
+            busy=format_share(use),
+            share=format_share(f.shares[0]),
+        ),
+        tr(
+            "That is usual for small models on fast cards; several requests at the same time use "
+            "the rest."
+        ),
     )
 
 
@@ -263,18 +328,25 @@ def slower_after(f: Facts) -> Finding | None:
     if not before or not after or median(after) >= 0.8 * median(before):
         return None
     grown = [max(used) - used[0] for gpu in f.gpus if (used := gpu.values(lambda g: g.memory_used))]
-    memory = (
-        f" The GPU holds {format_bytes(round(max(grown)), _GIB)} more than at first."
-        if grown and max(grown) > 0
-        else ""
-    )
+    words = [
+        tr(
+            "At depth {depth:,}: {before:.1f} passes/s before, {after:.1f} after the deepest.",
+            depth=first.depth,
+            before=median(before),
+            after=median(after),
+        )
+    ]
+    if grown and max(grown) > 0:
+        size = format_bytes(round(max(grown)), _GIB)
+        words.append(tr("The GPU holds {size} more than at first.", size=size))
     return Finding(
         "slower-after",
-        "It stays slow after a long prompt.",
-        f"At depth {first.depth:,}: {median(before):.1f} passes/s before, {median(after):.1f} "
-        f"after the deepest.{memory}",
-        "Something that the long prompt left in memory pushed the model over the edge. Start the "
-        "server anew; --ctx-checkpoints 0 or a smaller context keeps it from coming back.",
+        tr("It stays slow after a long prompt."),
+        " ".join(words),
+        tr(
+            "Something that the long prompt left in memory pushed the model over the edge. Start "
+            "the server anew; --ctx-checkpoints 0 or a smaller context keeps it from coming back."
+        ),
         amber=True,
     )
 
@@ -290,9 +362,13 @@ def unsteady(f: Facts) -> Finding | None:
         return None
     return Finding(
         "unsteady",
-        "Equal requests differ: the median is less certain than its figure looks.",
-        f"They differ by {format_share(worst)} at depth {depth:,} (standard deviation over mean).",
-        "Measure with more runs, on a computer that does nothing else.",
+        tr("Equal requests differ: the median is less certain than its figure looks."),
+        tr(
+            "They differ by {share} at depth {depth:,} (standard deviation over mean).",
+            share=format_share(worst),
+            depth=depth,
+        ),
+        tr("Measure with more runs, on a computer that does nothing else."),
         amber=True,
     )
 
@@ -308,9 +384,9 @@ def delivery(f: Facts) -> Finding | None:
         return None
     return Finding(
         "delivery",
-        "What arrives here and what the server says differ.",
-        f"By {format_share(abs(worst))}; the server's own figures are shown.",
-        "Something between holds text back: a proxy, an antivirus, a busy computer.",
+        tr("What arrives here and what the server says differ."),
+        tr("By {share}; the server's own figures are shown.", share=format_share(abs(worst))),
+        tr("Something between holds text back: a proxy, an antivirus, a busy computer."),
         amber=True,
     )
 
@@ -339,4 +415,4 @@ def _thirds(f: Facts) -> tuple[float, float] | None:
 
 
 def _bandwidth(value: float | None) -> str:
-    return f"{value / 1e9:.1f} GB/s" if value else "its bandwidth"
+    return f"{written(value / 1e9, '.1f')} GB/s" if value else tr("its bandwidth")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from core.language import tr, written
 from core.measure import metrics
 from core.measure.diagnosis.facts import Facts, Finding
 from core.measure.run import SampleKind
@@ -26,20 +27,27 @@ def wrong_model(f: Facts) -> Finding | None:
     if size is not None and f.plan.weights:
         if abs(size / f.plan.weights - 1) <= _SAME_SIZE:
             return None
-        evidence = (
-            f"The server's weights are {format_bytes(size, _GIB)}, the open file's "
-            f"{format_bytes(f.plan.weights, _GIB)}."
+        evidence = tr(
+            "The server's weights are {theirs}, the open file's {ours}.",
+            theirs=format_bytes(size, _GIB),
+            ours=format_bytes(f.plan.weights, _GIB),
         )
     elif path and PurePath(path).name != PurePath(f.plan.path).name:
-        evidence = f"The server runs {PurePath(path).name}; open is {PurePath(f.plan.path).name}."
+        evidence = tr(
+            "The server runs {theirs}; open is {ours}.",
+            theirs=PurePath(path).name,
+            ours=PurePath(f.plan.path).name,
+        )
     else:
         return None
     return Finding(
         "other-model",
-        "The server runs another model than the one that is open here.",
+        tr("The server runs another model than the one that is open here."),
         evidence,
-        "Open the file that the server runs, or start the server with this one; until then the "
-        "ceiling is not that of what was measured.",
+        tr(
+            "Open the file that the server runs, or start the server with this one; until then the "
+            "ceiling is not that of what was measured."
+        ),
         amber=True,
     )
 
@@ -60,10 +68,13 @@ def smaller_context(f: Facts) -> Finding | None:
         return None
     return Finding(
         "smaller-context",
-        f"Asked {asked:,} → got {got:,} tokens of context.",
-        f"The server itself says {got:,} for one request.",
-        "It lowered the context to fit, or was started with another one. Plan with "
-        f"{got:,} tokens to see what that needs.",
+        tr("Asked {asked:,} → got {got:,} tokens of context.", asked=asked, got=got),
+        tr("The server itself says {got:,} for one request.", got=got),
+        tr(
+            "It lowered the context to fit, or was started with another one. Plan with {got:,} "
+            "tokens to see what that needs.",
+            got=got,
+        ),
         amber=True,
     )
 
@@ -78,9 +89,18 @@ def other_cache(f: Facts) -> Finding | None:
         return None
     return Finding(
         "other-cache",
-        f"The server's cache is K {real[0]}, V {real[1]}; the plan has {planned[0]}, {planned[1]}.",
-        "Read from the server or from its command line.",
-        "What was measured is that of the server. Start it with -ctk and -ctv for the plan's own.",
+        tr(
+            "The server's cache is K {real_k}, V {real_v}; the plan has {planned_k}, {planned_v}.",
+            real_k=real[0],
+            real_v=real[1],
+            planned_k=planned[0],
+            planned_v=planned[1],
+        ),
+        tr("Read from the server or from its command line."),
+        tr(
+            "What was measured is that of the server. Start it with -ctk and -ctv for the plan's "
+            "own."
+        ),
         amber=True,
     )
 
@@ -93,12 +113,15 @@ def split(f: Facts) -> Finding | None:
     layers = f.target.gpu_layers
     evidence = []
     if layers is not None and 0 <= layers < planned:
-        evidence.append(f"{layers} of {planned} layers are on the GPU.")
+        evidence.append(tr("{layers} of {all} layers are on the GPU.", layers=layers, all=planned))
     loaded, on_gpu = f.target.loaded_bytes, f.target.gpu_bytes
     if loaded and on_gpu is not None and on_gpu < _ALL_ON_GPU * loaded:
         evidence.append(
-            f"{format_bytes(on_gpu, _GIB)} of {format_bytes(loaded, _GIB)} that the server loaded "
-            "are on the GPU."
+            tr(
+                "{part} of {loaded} that the server loaded are on the GPU.",
+                part=format_bytes(on_gpu, _GIB),
+                loaded=format_bytes(loaded, _GIB),
+            )
         )
     if not evidence:
         return None
@@ -106,15 +129,21 @@ def split(f: Facts) -> Finding | None:
     use = f.gpus[0].typical(lambda g: g.use) if f.gpus else None
     if use is not None and busy is not None and use < 0.6 and busy >= 1:
         evidence.append(
-            f"The GPU was busy {format_share(use)} of the time while the server kept {busy:.1f} "
-            "CPU cores busy."
+            tr(
+                "The GPU was busy {share} of the time while the server kept {cores:.1f} CPU cores "
+                "busy.",
+                share=format_share(use),
+                cores=busy,
+            )
         )
     return Finding(
         "split",
-        "A part of the model runs on the CPU.",
+        tr("A part of the model runs on the CPU."),
         " ".join(evidence),
-        "Every token waits for the slow part. Choose a smaller context, a q8_0 cache or a smaller "
-        "file until all layers fit, or plan with the layers that it has.",
+        tr(
+            "Every token waits for the slow part. Choose a smaller context, a q8_0 cache or a "
+            "smaller file until all layers fit, or plan with the layers that it has."
+        ),
         amber=True,
     )
 
@@ -135,22 +164,31 @@ def other_device(f: Facts) -> Finding | None:
     if any(name in busy for name in idle):
         return None
     cores = f.typical(lambda r: r.server_cpu)
-    share = max(f.shares)
+    share = format_share(max(f.shares))
+    gpus = ", ".join(idle)
     if busy:
-        message = "It ran on another GPU."
-        evidence = f"{', '.join(idle)} was idle, {', '.join(busy)} was not."
+        message = tr("It ran on another GPU.")
+        evidence = tr("{idle} was idle, {busy} was not.", idle=gpus, busy=", ".join(busy))
     elif cores is not None and cores >= 0.8:
-        message = "It ran on the CPU; the GPU was idle."
-        evidence = f"{', '.join(idle)}: busy less than 10 % of the time; CPU cores: {cores:.1f}."
+        message = tr("It ran on the CPU; the GPU was idle.")
+        evidence = tr(
+            "{gpus}: busy less than 10 % of the time; CPU cores: {cores:.1f}.",
+            gpus=gpus,
+            cores=cores,
+        )
     else:
-        message = "The GPU that the plan counts on was idle."
-        evidence = f"{', '.join(idle)}: busy less than 10 % of the time."
+        message = tr("The GPU that the plan counts on was idle.")
+        evidence = tr("{gpus}: busy less than 10 % of the time.", gpus=gpus)
+    reached = tr("It reaches {share} of that GPU's ceiling.", share=share)
     return Finding(
         "other-device",
         message,
-        f"{evidence} It reaches {format_share(share)} of that GPU's ceiling.",
-        "llama-server lists its devices with --list-devices and takes one with --device; Ollama "
-        "tells with `ollama ps`; LM Studio under Hardware. A build without GPU support has none.",
+        f"{evidence} {reached}",
+        tr(
+            "llama-server lists its devices with --list-devices and takes one with --device; "
+            "Ollama tells with `ollama ps`; LM Studio under Hardware. A build without GPU support "
+            "has none."
+        ),
         amber=True,
     )
 
@@ -173,9 +211,21 @@ def no_kernel(f: Facts) -> Finding | None:
     if not (mixed or rare):
         return None
     unknown = {str(t) for t in quantized} - CUDA_ATTENDS
-    sure = "never has" if unknown else "has not by default"
+    backend = f.plan.settings["backend"]
     evidence = (
-        f"K {k}, V {v}: attention for this pair {sure} a kernel on {f.plan.settings['backend']}."
+        tr(
+            "K {k}, V {v}: attention for this pair never has a kernel on {backend}.",
+            k=k,
+            v=v,
+            backend=backend,
+        )
+        if unknown
+        else tr(
+            "K {k}, V {v}: attention for this pair has not by default a kernel on {backend}.",
+            k=k,
+            v=v,
+            backend=backend,
+        )
     )
     falls = _falls_faster(f)
     if falls is not None:
@@ -184,10 +234,12 @@ def no_kernel(f: Facts) -> Finding | None:
         return None  # its speed falls as the curve does: the kernel was there
     return Finding(
         "no-kernel",
-        "Attention over this cache may run on the CPU.",
+        tr("Attention over this cache may run on the CPU."),
         evidence,
-        "Take the same type for K and V, q8_0 or q4_0, or a build with kernels for all types "
-        "(GGML_CUDA_FA_ALL_QUANTS).",
+        tr(
+            "Take the same type for K and V, q8_0 or q4_0, or a build with kernels for all types "
+            "(GGML_CUDA_FA_ALL_QUANTS)."
+        ),
         amber=True,
     )
 
@@ -199,18 +251,27 @@ def speculation(f: Facts) -> Finding | None:
         return None
     proposed, taken = sum(d[0] for d in drafts), sum(d[1] for d in drafts)
     first = f.points[0] if f.points else None
-    share = format_share(taken / proposed)
-    evidence = f"{taken:,} of {proposed:,} drafted tokens were taken ({share})."
+    evidence = [
+        tr(
+            "{taken:,} of {proposed:,} drafted tokens were taken ({share}).",
+            taken=taken,
+            proposed=proposed,
+            share=format_share(taken / proposed),
+        )
+    ]
     if first is not None:
-        evidence += (
-            f" {first.tok_s.median:.1f} tok/s are {first.steps.median:.1f} passes of the model a "
-            "second."
+        evidence.append(
+            tr(
+                "{rate:.1f} tok/s are {passes:.1f} passes of the model a second.",
+                rate=first.tok_s.median,
+                passes=first.steps.median,
+            )
         )
     return Finding(
         "speculation",
-        "It writes several tokens in one pass: passes per second are held against the ceiling.",
-        evidence,
-        "Tokens per second may lie above the ceiling.",
+        tr("It writes several tokens in one pass: passes per second are held against the ceiling."),
+        " ".join(evidence),
+        tr("Tokens per second may lie above the ceiling."),
     )
 
 
@@ -221,17 +282,24 @@ def above_ceiling(f: Facts) -> Finding | None:
     if wrong_model(f) is not None or other_cache(f) is not None:
         return None
     small = bool(f.plan and f.plan.weights and f.plan.weights < 64 * 2**20)
-    causes = (
-        "A model as small as this stays in the processor's cache, which is faster than the memory."
-        if small
-        else "The bandwidth of this machine is higher than the plan has it, the experts that it "
-        "reads are fewer, or the server speculates without saying so."
-    )
+    message = tr("It is faster than the ceiling: {share} of it.", share=format_share(max(f.shares)))
+    if small:
+        return Finding(
+            "above-ceiling",
+            message,
+            tr(
+                "A model as small as this stays in the processor's cache, which is faster than "
+                "the memory."
+            ),
+        )
     return Finding(
         "above-ceiling",
-        f"It is faster than the ceiling: {format_share(max(f.shares))} of it.",
-        causes,
-        "" if small else "Measure this computer's memory bandwidth, and look for a draft model.",
+        message,
+        tr(
+            "The bandwidth of this machine is higher than the plan has it, the experts that it "
+            "reads are fewer, or the server speculates without saying so."
+        ),
+        tr("Measure this computer's memory bandwidth, and look for a draft model."),
     )
 
 
@@ -247,12 +315,12 @@ def flattered_prefill(f: Facts) -> Finding | None:
     ]
     if not flattered:
         return None
-    depths = ", ".join(f"{depth:,}" for depth in flattered)
+    depths = ", ".join(map(written, flattered))
     return Finding(
         "flattered-prefill",
-        "The server had a part of the prompt already: prefill counts only what it really read.",
-        f"Cached tokens in requests that were to be new, at depth {depths}.",
-        "Times to the first token are shorter than for a prompt that is new.",
+        tr("The server had a part of the prompt already: prefill counts only what it really read."),
+        tr("Cached tokens in requests that were to be new, at depth {depths}.", depths=depths),
+        tr("Times to the first token are shorter than for a prompt that is new."),
         amber=True,
     )
 
@@ -263,14 +331,19 @@ def read_again(f: Facts) -> Finding | None:
     again = [cell.depth for cell in f.run.cells if cell.depth > 64 and metrics.reads_again(cell)]
     if not again:
         return None
-    depths = ", ".join(f"{depth:,}" for depth in again)
+    depths = ", ".join(map(written, again))
     return Finding(
         "read-again",
-        "The server reads the whole prompt again for every answer.",
-        f"Few tokens were kept, or the first token took as long as with a new prompt, at depth "
-        f"{depths}.",
-        "Models with windows or a recurrent state need a checkpoint to go on from: "
-        "--ctx-checkpoints, or --swa-full. A conversation waits for it at every turn.",
+        tr("The server reads the whole prompt again for every answer."),
+        tr(
+            "Few tokens were kept, or the first token took as long as with a new prompt, at depth "
+            "{depths}.",
+            depths=depths,
+        ),
+        tr(
+            "Models with windows or a recurrent state need a checkpoint to go on from: "
+            "--ctx-checkpoints, or --swa-full. A conversation waits for it at every turn."
+        ),
         amber=True,
     )
 
@@ -280,7 +353,11 @@ def _falls_faster(f: Facts) -> str | None:
     if len(f.shares) < 2 or f.shares[-1] > 0.7 * f.shares[0]:
         return None
     shallow, deep = f.points[0], f.points[-1]
-    return (
-        f"Its share of the ceiling falls from {format_share(f.shares[0])} at depth "
-        f"{shallow.depth:,.0f} to {format_share(f.shares[-1])} at {deep.depth:,.0f}."
+    return tr(
+        "Its share of the ceiling falls from {first} at depth {shallow:,.0f} to {last} at "
+        "{deep:,.0f}.",
+        first=format_share(f.shares[0]),
+        shallow=shallow.depth,
+        last=format_share(f.shares[-1]),
+        deep=deep.depth,
     )

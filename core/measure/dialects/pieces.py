@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.language import tr
+
 # No server counts further than a float is exact to, and no time is longer in any unit.
 MOST = 2**53
 _MOST_WORDS = 200  # of a text among the timings
@@ -75,9 +77,9 @@ def error_in(values: dict[str, Any]) -> str:
     """What a server says went wrong, however it wraps it; else nothing."""
     error = values.get("error")
     if isinstance(error, dict):
-        return words_in(error, "message") or "an error without words"
+        return words_in(error, "message") or tr("an error without words")
     if isinstance(error, str):
-        return error or "an error without words"
+        return error or tr("an error without words")
     if values.get("object") == "error":  # older vLLM
-        return words_in(values, "message") or "an error without words"
+        return words_in(values, "message") or tr("an error without words")
     return ""

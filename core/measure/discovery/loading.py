@@ -6,6 +6,7 @@ from collections.abc import Callable
 from time import monotonic, sleep
 
 from core.gguf import display
+from core.language import tr
 from core.measure.dialects.ollama import KEEP_ALIVE
 from core.measure.discovery.probe import probe
 from core.measure.discovery.values import Found, State
@@ -40,8 +41,8 @@ def wait_until_loaded(look: Look, seconds: float = LOAD_SECONDS) -> Found:
             raise NotLoadedError(
                 Problem(
                     "loading",
-                    f"The server was still loading after {seconds:.0f} s.",
-                    advice="See its log; a model that does not fit into memory loads for ever.",
+                    tr("The server was still loading after {seconds:.0f} s.", seconds=seconds),
+                    advice=tr("See its log; a model that does not fit into memory loads for ever."),
                 )
             )
         sleep(_LOOK_SECONDS)
@@ -65,8 +66,8 @@ def load_into_ollama(url: str, model: str, key: str = "", seconds: float = LOAD_
         raise NotLoadedError(
             Problem(
                 "not_loaded",
-                f"Ollama did not load {display(model)}: {error}.",
-                advice="See Ollama's log.",
+                tr("Ollama did not load {model}: {why}.", model=display(model), why=error),
+                advice=tr("See Ollama's log."),
             )
         ) from None
     if answer.status != 200:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.gguf import display
+from core.language import tr
 from core.measure.run import Target
 from core.model.model import Model
 from core.units import format_count, format_exact_bytes
@@ -24,34 +25,51 @@ class Match:
 
 def match_file(target: Target, model: Model) -> Match:
     """Whether the server's model is this one: by its path, else by what both tell of it."""
-    name = display(target.model or target.model_path or "its model")
+    name = display(target.model or target.model_path or tr("its model"))
     if target.model_path and _same_file(target.model_path, model):
-        return Match(True, f"The server runs the open file ({name}).")
+        return Match(True, tr("The server runs the open file ({name}).", name=name))
     weights = model.weights
-    pairs = [
-        ("bytes of weights", target.model_bytes, weights.bytes, format_exact_bytes),
-        ("parameters", target.parameters, weights.parameters, format_count),
-    ]
-    known = [(what, a, b, form) for what, a, b, form in pairs if a is not None and b]
-    for what, theirs, ours, form in known:
-        if theirs != ours:
-            return Match(
-                False,
-                f"The server runs another model: {name} has {form(theirs)}"
-                f"{'' if what == 'bytes of weights' else f' {what}'}, the open file {form(ours)}.",
-            )
+    size, parameters = target.model_bytes, target.parameters
+    if size is not None and weights.bytes and size != weights.bytes:
+        return Match(
+            False,
+            tr(
+                "The server runs another model: {name} has {theirs}, the open file {ours}.",
+                name=name,
+                theirs=format_exact_bytes(size),
+                ours=format_exact_bytes(weights.bytes),
+            ),
+        )
+    if parameters is not None and weights.parameters and parameters != weights.parameters:
+        return Match(
+            False,
+            tr(
+                "The server runs another model: {name} has {theirs} parameters, the open file "
+                "{ours}.",
+                name=name,
+                theirs=format_count(parameters),
+                ours=format_count(weights.parameters),
+            ),
+        )
     theirs_label, ours_label = _label(target.label), _label(model.label)
     if theirs_label and ours_label and theirs_label != ours_label:
         return Match(
             False,
-            f"The server runs another quantization: {display(target.label)}, the open file is "
-            f"{model.label}.",
+            tr(
+                "The server runs another quantization: {theirs}, the open file is {ours}.",
+                theirs=display(target.label),
+                ours=model.label,
+            ),
         )
-    if any(what == "bytes of weights" for what, *_ in known):
-        return Match(True, f"The server's model is as large as the open file ({name}).")
-    if known and theirs_label:
-        return Match(True, f"The server's model is of the same kind as the open file ({name}).")
-    return Match(None, f"Whether {name} is the open file, the server does not tell.")
+    if size is not None and weights.bytes:
+        return Match(
+            True, tr("The server's model is as large as the open file ({name}).", name=name)
+        )
+    if parameters is not None and weights.parameters and theirs_label:
+        return Match(
+            True, tr("The server's model is of the same kind as the open file ({name}).", name=name)
+        )
+    return Match(None, tr("Whether {name} is the open file, the server does not tell.", name=name))
 
 
 def _same_file(path: str, model: Model) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
+from core.language import tr
 from core.measure.dialects.pieces import count_in, object_in, words_in
 from core.measure.discovery.values import Found, State
 from core.measure.recorder import refusal
@@ -263,15 +264,19 @@ def _no_answer(url: str, error: NoAnswerError) -> Problem:
     if error.refused:
         return Problem(
             "not_running",
-            f"Nothing listens at {url}.",
-            advice="Start the server, or check the port.",
+            tr("Nothing listens at {url}.", url=url),
+            advice=tr("Start the server, or check the port."),
         )
-    return Problem("no_answer", f"{url} gave no answer: {error}.", advice="Is it a model's server?")
+    return Problem(
+        "no_answer",
+        tr("{url} gave no answer: {why}.", url=url, why=error),
+        advice=tr("Is it a model's server?"),
+    )
 
 
 def _other(url: str) -> Problem:
     return Problem(
         "no_model_server",
-        f"What answers at {url} is no model server that this program knows.",
-        advice="It must list its models at /v1/models.",
+        tr("What answers at {url} is no model server that this program knows.", url=url),
+        advice=tr("It must list its models at /v1/models."),
     )

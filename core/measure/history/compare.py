@@ -9,22 +9,44 @@ from pathlib import PurePath
 from statistics import median
 from typing import Any
 
+from core.language import mark, tr, written
 from core.measure import metrics
 from core.measure.history.store import Stored
 from core.measure.resample import ratio_interval
 from core.measure.run import Cell, Sample
 
-NO_DIFFERENCE = "no difference seen"
+# What is compared of a cell.
+DECODE = mark("decode")
+PREFILL = mark("prefill")
+FIRST_TOKEN = mark("time to first token")
 _WORDS = {
-    "requested_context": "context",
-    "cache_k": "K cache",
-    "cache_v": "V cache",
-    "gpu_layers": "GPU layers",
-    "cpu_moe": "experts in RAM",
-    "swa_full": "full window cache",
-    "flash_attention": "flash attention",
-    "unified_cache": "one cache for all slots",
-    "requantize": "quantization",
+    "requested_context": mark("context"),
+    "cache_k": mark("K cache"),
+    "cache_v": mark("V cache"),
+    "flash_attention": mark("flash attention"),
+    "ubatch": mark("ubatch"),
+    "batch": mark("batch"),
+    "slots": mark("slots"),
+    "unified_cache": mark("one cache for all slots"),
+    "swa_full": mark("full window cache"),
+    "engine": mark("engine"),
+    "requantize": mark("quantization"),
+    "gpu_layers": mark("GPU layers"),
+    "cpu_moe": mark("experts in RAM"),
+    "backend": mark("backend"),
+    "projector": mark("projector"),
+    "projector_on_gpu": mark("projector on gpu"),
+    "draft": mark("draft"),
+    "draft_head": mark("draft head"),
+    "draft_gpu_layers": mark("draft gpu layers"),
+    "draft_cache_k": mark("draft cache k"),
+    "draft_cache_v": mark("draft cache v"),
+    "drafted": mark("drafted"),
+}
+_VERSIONS = {
+    "weighbridge": mark("weighbridge version"),
+    "python": mark("python version"),
+    "system": mark("system version"),
 }
 # Follow from others, or say nothing about speed.
 _LEFT_OUT = ("context", "depth")
@@ -32,7 +54,8 @@ _LEFT_OUT = ("context", "depth")
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One figure of a cell in both runs. ``change`` is second / first - 1; ``low`` and ``high``
+    """One figure of a cell in both runs: ``what`` is `DECODE`, `PREFILL` or `FIRST_TOKEN`, to be
+    translated where it is shown. ``change`` is second / first - 1; ``low`` and ``high``
     bound it with 95 % confidence and are None where there are too few requests."""
 
     what: str
@@ -59,16 +82,21 @@ class Difference:
     @property
     def words(self) -> str:
         """ "+4.2 % (+3.1 to +5.4 %)", "no difference seen (-1.0 to +2.2 %)"."""
-        change = f"{100 * self.change:+.1f} %"
+        change = 100 * self.change
         if self.low is None or self.high is None:
-            return f"{change}, too few requests to be certain"
-        between = f"{100 * self.low:+.1f} to {100 * self.high:+.1f} %"
-        return f"{change} ({between})" if self.seen else f"{NO_DIFFERENCE} ({between})"
+            return tr("{change:+.1f} %, too few requests to be certain", change=change)
+        low, high = 100 * self.low, 100 * self.high
+        if not self.seen:
+            return tr("no difference seen ({low:+.1f} to {high:+.1f} %)", low=low, high=high)
+        return tr(
+            "{change:+.1f} % ({low:+.1f} to {high:+.1f} %)", change=change, low=low, high=high
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``setup`` are the options, versions and machines that differ: (name, first, second)."""
+    """``setup`` are the options, versions and machines that differ: (name, first, second), in the
+    reader's words."""
 
     first: Stored
     second: Stored
@@ -78,30 +106,30 @@ class Comparison:
     @property
     def summary(self) -> str:
         """All of it in one sentence, from the decode speeds."""
-        decode = [row for row in self.rows if row.what == "decode"]
+        decode = [row for row in self.rows if row.what == DECODE]
         if not decode:
-            return "They have no depth in common: there is nothing to compare."
+            return tr("They have no depth in common: there is nothing to compare.")
         seen = [row for row in decode if row.seen]
         if not seen:
             told = all(row.seen is not None for row in decode)
             return (
-                "No difference in decode speed was seen."
+                tr("No difference in decode speed was seen.")
                 if told
-                else "There are too few requests to tell a difference in decode speed."
+                else tr("There are too few requests to tell a difference in decode speed.")
             )
         change = median(row.change for row in seen)
-        word = "faster" if change > 0 else "slower"
         if any((row.change > 0) is not (change > 0) for row in seen):
-            return "The second is faster at some depths and slower at others."
-        return (
-            f"The second writes {100 * abs(change):.1f} % {word}, {_where(len(seen), len(decode))}."
-        )
+            return tr("The second is faster at some depths and slower at others.")
+        share, where = 100 * abs(change), _where(len(seen), len(decode))
+        if change > 0:
+            return tr("The second writes {share:.1f} % faster, {where}.", share=share, where=where)
+        return tr("The second writes {share:.1f} % slower, {where}.", share=share, where=where)
 
 
 def _where(seen: int, depths: int) -> str:
     if depths == 1:
-        return "seen at the one depth that both have"
-    return f"seen at {seen} of {depths} depths"
+        return tr("seen at the one depth that both have")
+    return tr("seen at {seen} of {depths} depths", seen=seen, depths=depths)
 
 
 def compare(first: Stored, second: Stored) -> Comparison:
@@ -120,10 +148,10 @@ def _rows(a: Cell, b: Cell) -> Iterable[Difference]:
         metrics.server_decode_rate(s) is not None for cell in (a, b) for s in cell.measured
     )
     rate = metrics.server_decode_rate if by_server else metrics.decode_rate
-    yield from _row("decode", a, b, a.measured, b.measured, rate)
-    yield from _row("prefill", a, b, metrics.fresh(a), metrics.fresh(b), metrics.prefill_rate)
+    yield from _row(DECODE, a, b, a.measured, b.measured, rate)
+    yield from _row(PREFILL, a, b, metrics.fresh(a), metrics.fresh(b), metrics.prefill_rate)
     yield from _row(
-        "time to first token", a, b, metrics.fresh(a), metrics.fresh(b), metrics.ttft, better=False
+        FIRST_TOKEN, a, b, metrics.fresh(a), metrics.fresh(b), metrics.ttft, better=False
     )
 
 
@@ -152,33 +180,33 @@ def _setup(first: Stored, second: Stored) -> Iterable[tuple[str, str, str]]:
         for name in dict.fromkeys((*ours, *theirs)):
             a, b = ours.get(name), theirs.get(name)
             if a != b and not (a in (None, "") and b in (None, "")):
-                yield name, _shown(a), _shown(b)
+                yield tr(name), _shown(a), _shown(b)
 
 
 def _setup_of(stored: Stored) -> dict[str, Any]:
     run, plan = stored.run, stored.plan
     target = run.target
     found: dict[str, Any] = {
-        "server": target.kind.value,
-        "version": target.version,
-        "model": PurePath(target.model_path).name or target.model,
-        "server context": target.context,
-        "tokens written": run.plan.tokens,
+        mark("server"): target.kind.value,
+        mark("version"): target.version,
+        mark("model"): PurePath(target.model_path).name or target.model,
+        mark("server context"): target.context,
+        mark("tokens written"): run.plan.tokens,
     }
     if plan is not None:
-        found["machine"] = plan.machine
+        found[mark("machine")] = plan.machine
         found |= {
             _WORDS.get(name, name.replace("_", " ")): value
             for name, value in plan.settings.items()
             if name not in _LEFT_OUT
         }
-    found |= {f"{name} version": value for name, value in run.versions.items()}
+    found |= {_VERSIONS.get(name, f"{name} version"): value for name, value in run.versions.items()}
     return found
 
 
 def _shown(value: Any) -> str:
     if value is None or value == "":
-        return "not known"
+        return tr("not known")
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return tr("yes") if value else tr("no")
+    return written(value) if isinstance(value, int) else str(value)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic, sleep
 
+from core.language import tr
 from core.machine import places
 from core.measure.history import schema
 from core.problems import Problem, Severity
@@ -37,9 +38,9 @@ def opened(path: Path, *, mend: bool) -> tuple[sqlite3.Connection, Problem | Non
     except schema.NewerVersionError:
         problem = Problem(
             "history-newer",
-            "The history was written by a newer version of this program and is left as it is.",
+            tr("The history was written by a newer version of this program and is left as it is."),
             Severity.WARNING,
-            "Runs of this window are not kept. Use the newer version.",
+            tr("Runs of this window are not kept. Use the newer version."),
             str(path),
         )
     except (sqlite3.OperationalError, OSError) as error:
@@ -47,7 +48,8 @@ def opened(path: Path, *, mend: bool) -> tuple[sqlite3.Connection, Problem | Non
     except sqlite3.DatabaseError as error:
         if mend:
             return _begun_anew(path, error)
-        problem = Problem("history-damaged", f"The history could not be read ({error}).")
+        message = tr("The history could not be read ({why}).", why=error)
+        problem = Problem("history-damaged", message)
     return _connect(None), problem
 
 
@@ -65,9 +67,9 @@ def _begun_anew(path: Path, error: sqlite3.Error) -> tuple[sqlite3.Connection, P
         return _connect(None), unwritable(path, again)
     problem = Problem(
         "history-damaged",
-        f"The history could not be read ({error}); a new one was begun.",
+        tr("The history could not be read ({why}); a new one was begun.", why=error),
         Severity.WARNING,
-        f"The old file is kept as {kept.name}.",
+        tr("The old file is kept as {name}.", name=kept.name),
         str(path.parent),
     )
     return connection, problem
@@ -130,7 +132,7 @@ def _connect(path: Path | None, *, check: bool = True) -> sqlite3.Connection:
         schema.prepare(connection)
     except UnicodeDecodeError:  # what is told of the damage names something that is damaged
         connection.close()
-        raise sqlite3.DatabaseError("its names are no text") from None
+        raise sqlite3.DatabaseError(tr("its names are no text")) from None
     except BaseException:
         connection.close()
         raise
@@ -158,10 +160,12 @@ def unwritable(path: Path, error: Exception) -> Problem:
     words = (error.strerror if isinstance(error, OSError) else "") or str(error)
     return Problem(
         "history-write",
-        f"The history could not be written: {words}.",
+        tr("The history could not be written: {why}.", why=words),
         Severity.WARNING,
-        "Runs of this window are not kept. Check that the folder can be written to and that the "
-        "disk is not full.",
+        tr(
+            "Runs of this window are not kept. Check that the folder can be written to and that "
+            "the disk is not full."
+        ),
         str(path),
     )
 

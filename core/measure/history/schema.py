@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sqlite3
 
+from core.language import tr
+
 # "WBrg": tells the file from any other SQLite database.
 APPLICATION_ID = 0x57427267
 
@@ -91,7 +93,7 @@ def prepare(connection: sqlite3.Connection) -> None:
     for table, columns in _COLUMNS.items():
         there = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table})")}
         if not there >= columns:
-            raise sqlite3.DatabaseError(f"the table of {table} is not whole")
+            raise sqlite3.DatabaseError(tr("the table of {name} is not whole", name=table))
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -102,10 +104,10 @@ def _version(connection: sqlite3.Connection) -> int:
     ).fetchone()
     if version == 0 and application == 0:
         if tables:
-            raise sqlite3.DatabaseError("a database of another program")
+            raise sqlite3.DatabaseError(tr("a database of another program"))
         return 0
     if application != APPLICATION_ID:
-        raise sqlite3.DatabaseError("a database of another program")
+        raise sqlite3.DatabaseError(tr("a database of another program"))
     if version > VERSION:
         raise NewerVersionError(version)
     return int(version)

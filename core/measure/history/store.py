@@ -17,9 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from core.language import tr
 from core.measure.codec import BadValueError, from_json, to_json, whole
 from core.measure.history.file import alive, at_once, opened, this_process, unwritable
-from core.measure.history.line import Line, line_of, own_name
+from core.measure.history.line import Line, line_of, own_name, spoken_name
 from core.measure.history.snapshot import PlanSnapshot
 from core.measure.readings import Reading
 from core.measure.run import Cell, Run, RunStatus
@@ -40,7 +41,7 @@ class Stored:
     @property
     def name(self) -> str:
         """What to call it: its title, else its model."""
-        return self.title or own_name(self.run, self.plan)
+        return self.title or spoken_name(own_name(self.run, self.plan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Listed:
     @property
     def name(self) -> str:
         """What to call it: its title, else its model."""
-        return self.title or self.line.name
+        return self.title or spoken_name(self.line.name)
 
 
 class HistoryError(Exception):
@@ -320,8 +321,8 @@ class History:
         except sqlite3.Error as error:
             problem = Problem(
                 "history-read",
-                f"The history could not be read: {error}.",
-                advice="It is looked at again when the program is started.",
+                tr("The history could not be read: {why}.", why=error),
+                advice=tr("It is looked at again when the program is started."),
                 where=str(self.path),
             )
             raise HistoryError(problem) from error
@@ -366,7 +367,7 @@ def _load(kind: type[Any], text: str) -> Any:
     try:
         return from_json(kind, json.loads(text))
     except RecursionError:
-        raise BadValueError("it is nested too deeply") from None
+        raise BadValueError(tr("it is nested too deeply")) from None
 
 
 def _words(value: object) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from core import tabular
+from core.language import tr, written
 from core.measure import metrics
 from core.measure.codec import BadValueError, from_json, to_json, whole
 from core.measure.diagnosis import diagnose, point_of
@@ -143,7 +144,7 @@ def from_text(text: str, name: str = "") -> tuple[Stored, ...]:
         return _from_json(start, name)
     if start.startswith("run,"):
         return _from_csv(start, name)
-    raise _refused("It holds no runs that this program has exported.", name)
+    raise _refused(tr("It holds no runs that this program has exported."), name)
 
 
 def read_file(path: Path) -> tuple[Stored, ...]:
@@ -152,9 +153,10 @@ def read_file(path: Path) -> tuple[Stored, ...]:
         with path.open("rb") as file:
             data = file.read(SIZE_LIMIT + 1)
     except OSError as error:
-        raise _refused(f"It could not be read: {error.strerror}.", str(path)) from error
+        message = tr("It could not be read: {why}.", why=error.strerror)
+        raise _refused(message, str(path)) from error
     if len(data) > SIZE_LIMIT:
-        raise _refused("It is far longer than any export.", str(path))
+        raise _refused(tr("It is far longer than any export."), str(path))
     return from_text(data.decode("utf-8-sig", "replace"), str(path))
 
 
@@ -162,19 +164,19 @@ def _from_json(text: str, name: str) -> tuple[Stored, ...]:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _refused(f"It is no JSON: {error}.", name) from error
+        raise _refused(tr("It is no JSON: {why}.", why=error), name) from error
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise _refused("It is JSON, but no export of runs.", name)
+        raise _refused(tr("It is JSON, but no export of runs."), name)
     if not isinstance(value.get("version"), int) or value["version"] > VERSION:
-        raise _refused("It was exported by a newer version of this program.", name)
+        raise _refused(tr("It was exported by a newer version of this program."), name)
     entries = value.get("runs")
     if not isinstance(entries, list):
-        raise _refused("It is an export without runs.", name)
+        raise _refused(tr("It is an export without runs."), name)
     found = []
     for number, entry in enumerate(entries):
         try:
             if not isinstance(entry, dict):
-                raise BadValueError("it is no object")
+                raise BadValueError(tr("it is no object"))
             plan = entry.get("plan")
             found.append(
                 Stored(
@@ -185,9 +187,13 @@ def _from_json(text: str, name: str) -> tuple[Stored, ...]:
                 )
             )
         except BadValueError as error:
-            raise _refused(f"Run {number + 1} of {len(entries)} is damaged: {error}.", name) from (
-                error
+            message = tr(
+                "Run {number} of {all} is damaged: {why}.",
+                number=number + 1,
+                all=len(entries),
+                why=error,
             )
+            raise _refused(message, name) from error
     return tuple(found)
 
 
@@ -200,14 +206,15 @@ def _from_csv(text: str, name: str) -> tuple[Stored, ...]:
     try:
         for row in reader:
             if None in row or None in row.values():
-                raise ValueError("it has other fields than the first line names")
+                raise ValueError(tr("it has other fields than the first line names"))
             id = row["run"]
             if id not in runs:
                 runs[id], titles[id], samples[id] = _run_of(row), row["title"], {}
             sample = _sample_of(row)
             samples[id].setdefault(_cell_of(row).key, []).append(sample)
     except (ValueError, KeyError, TypeError, RecursionError, csv.Error) as error:
-        raise _refused(f"Line {reader.line_num} is damaged: {error}.", name) from error
+        message = tr("Line {number} is damaged: {why}.", number=reader.line_num, why=error)
+        raise _refused(message, name) from error
     found = []
     for id, run in runs.items():
         cells = tuple(
@@ -273,7 +280,7 @@ def _refused(message: str, name: str) -> TransferError:
     problem = Problem(
         "import",
         message,
-        advice="Choose a file that History exported as JSON or CSV.",
+        advice=tr("Choose a file that History exported as JSON or CSV."),
         where=name,
     )
     return TransferError(problem)
@@ -292,14 +299,17 @@ def to_markdown(entry: Stored) -> str:
             for word in (
                 f"{target.kind.value} {target.version}".strip(),
                 plan.machine if plan is not None else "",
-                f"context {target.context:,}" if target.context else "",
+                tr("context {tokens:,}", tokens=target.context) if target.context else "",
                 _cache_words(entry),
                 run.started.replace("T", " ").replace("Z", " UTC"),
             )
             if word
         )
     )
-    titles = ("depth", "requests", "decode", "95 %", "of ceiling", "GB/s", "prefill", "TTFT")
+    titles = (
+        tr("depth"), tr("requests"), tr("decode"), "95 %", tr("of ceiling"), "GB/s",
+        tr("prefill"), "TTFT",
+    )  # fmt: skip
     rows = [row for cell in run.cells if (row := _markdown_row(cell, plan)) is not None]
     lines = ["\n\n".join(facts), tabular.markdown(titles, rows, [True] * len(titles)).rstrip()]
     said = [
@@ -309,7 +319,8 @@ def to_markdown(entry: Stored) -> str:
     if said:
         lines.append("\n".join(said))
     if line := bench_line(run, plan):
-        lines.append(f"To check it with the engine alone:\n\n```\n{line}\n```")
+        words = tr("To check it with the engine alone:")
+        lines.append(f"{words}\n\n```\n{line}\n```")
     if entry.notes:
         lines.append(entry.notes)
     return "\n\n".join(lines) + "\n"
@@ -324,18 +335,18 @@ def _markdown_row(cell: Cell, plan: PlanSnapshot | None) -> Sequence[str] | None
     share = point.share if point is not None and cell.concurrency == 1 else None
     bandwidth = point.bandwidth if point is not None and cell.concurrency == 1 else None
     between = (
-        f"{decode.low:,.1f} to {decode.high:,.1f}"
+        tr("{low:,.1f} to {high:,.1f}", low=decode.low, high=decode.high)
         if decode.low is not None and decode.high is not None
         else ""
     )
     depth = metrics.exact_depth(cell)
     return (
-        f"{cell.depth if depth is None else depth:,}",
+        written(cell.depth if depth is None else depth),
         f"{decode.n}" + (f" × {cell.concurrency}" if cell.concurrency > 1 else ""),
         format_rate(decode.median),
         between,
         format_share(share) if share is not None else "",
-        f"{bandwidth / 1e9:,.0f}" if bandwidth is not None else "",
+        written(bandwidth / 1e9, ",.0f") if bandwidth is not None else "",
         format_rate(prefill.median) if prefill is not None else "",
         format_seconds(first.median) if first is not None else "",
     )
@@ -345,7 +356,7 @@ def _cache_words(entry: Stored) -> str:
     settings = entry.plan.settings if entry.plan is not None else {}
     k = entry.run.target.cache_k or settings.get("cache_k")
     v = entry.run.target.cache_v or settings.get("cache_v")
-    return f"cache K {k}, V {v}" if k and v else ""
+    return tr("cache K {k}, V {v}", k=k, v=v) if k and v else ""
 
 
 def bench_line(run: Run, plan: PlanSnapshot | None) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import Any, NamedTuple
 
+from core.language import tr
 from core.measure.wire.connect import connect, receive, send
 from core.measure.wire.http import MOST_BODY, Address, Response, WireError, request_bytes
 
@@ -55,7 +56,7 @@ def ask(
     try:
         connection = connect(address, connect_seconds).socket
     except ConnectionRefusedError:
-        raise NoAnswerError("nothing listens there", refused=True) from None
+        raise NoAnswerError(tr("nothing listens there"), refused=True) from None
     except (OSError, ValueError) as error:
         raise NoAnswerError(_clause(error)) from None
     response, found = Response(), bytearray()
@@ -71,11 +72,11 @@ def ask(
                 continue
             if not data:
                 if not response.close():
-                    raise NoAnswerError("it closed the connection")
+                    raise NoAnswerError(tr("it closed the connection"))
                 break
             found += response.feed(data)
             if len(found) > MOST_BODY:
-                raise NoAnswerError("its answer has no end")
+                raise NoAnswerError(tr("its answer has no end"))
     except (OSError, WireError) as error:
         raise NoAnswerError(_clause(error)) from None
     finally:
@@ -90,12 +91,12 @@ def _wait(connection: socket.socket, end: float, writing: bool) -> None:
     with selectors.DefaultSelector() as selector:
         selector.register(connection, selectors.EVENT_WRITE if writing else selectors.EVENT_READ)
         if not selector.select(max(0.0, end - monotonic())):
-            raise NoAnswerError("it did not answer in time")
+            raise NoAnswerError(tr("it did not answer in time"))
 
 
 def _clause(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
-        return "it did not answer in time"
+        return tr("it did not answer in time")
     if isinstance(error, OSError):
         return (error.strerror or str(error)).lower()
     return str(error)

@@ -8,6 +8,7 @@ import ssl
 from time import perf_counter_ns
 from typing import NamedTuple
 
+from core.language import tr
 from core.measure.wire.http import Address
 
 CONNECT_SECONDS = 5.0
@@ -27,7 +28,7 @@ def connect(address: Address, seconds: float = CONNECT_SECONDS) -> Connected:
     Proxies of the environment are not used. "localhost" is asked by its numbers: names cost a
     request two seconds on some systems, where the first number does not answer.
     """
-    error: OSError = OSError("it has no address")
+    error: OSError = OSError(tr("it has no address"))
     for host in _hosts(address.host):
         begun = perf_counter_ns()
         try:

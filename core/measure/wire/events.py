@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+from core.language import tr
 from core.measure.wire.http import WireError
 
 MOST_EVENT = 16 * 1024 * 1024
@@ -45,7 +46,7 @@ class JsonLines:
             self._begun.append(last)
             self._size += len(last)
             if self._size > MOST_EVENT:
-                raise WireError("a line of the answer has no end")
+                raise WireError(tr("a line of the answer has no end"))
 
     def rest(self) -> bytes:
         """What was begun and never ended."""
@@ -75,7 +76,7 @@ class ServerSentEvents:
                 self._data.append(value)
                 self._size += len(value) + _LINE
                 if self._size > MOST_EVENT:
-                    raise WireError("an event of the answer has no end")
+                    raise WireError(tr("an event of the answer has no end"))
             elif field == b"event":
                 self._name = value.decode("utf-8", "replace")
 
@@ -105,7 +106,7 @@ class _Lines:
         else:
             self._begun += last
         if len(self._begun) > MOST_EVENT:
-            raise WireError("a line of the answer has no end")
+            raise WireError(tr("a line of the answer has no end"))
         if lines and self._first:
             lines[0] = lines[0].removeprefix(b"\xef\xbb\xbf")
             self._first = False

@@ -13,11 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from core.language import tr
+
 MOST_HEAD = 64 * 1024
 MOST_BODY = 64 * 1024 * 1024  # of an answer that is kept whole
 _STATUS = re.compile(rb"HTTP/1\.[01] (\d{3})")
 _CHUNK = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,8})[ \t]*(?:;|$)")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_LAST_PORT = 65_535
 
 
 class WireError(Exception):
@@ -56,19 +59,23 @@ def address_of(text: str) -> Address:
         parts = urlsplit(typed)
         port = parts.port
     except ValueError:
-        raise ValueError("The port must be a number from 1 to 65,535.") from None
+        raise ValueError(_no_port()) from None
     if parts.scheme not in _DEFAULT_PORTS:
-        raise ValueError("An address begins with http:// or https://.")
+        raise ValueError(tr("An address begins with http:// or https://."))
     if parts.username is not None or parts.password is not None:
-        raise ValueError("Give the key apart from the address: an address is shown and kept.")
+        raise ValueError(tr("Give the key apart from the address: an address is shown and kept."))
     if not parts.hostname or re.search(r"[\s\x00-\x1f]", parts.netloc + parts.path):
-        raise ValueError("An address looks like http://127.0.0.1:8080.")
+        raise ValueError(tr("An address looks like http://127.0.0.1:8080."))
     if port == 0:
-        raise ValueError("The port must be a number from 1 to 65,535.")
+        raise ValueError(_no_port())
     path = parts.path.rstrip("/").removesuffix("/v1").rstrip("/")
     return Address(
         parts.hostname, port or _DEFAULT_PORTS[parts.scheme], parts.scheme == "https", path
     )
+
+
+def _no_port() -> str:
+    return tr("The port must be a number from 1 to {last:,}.", last=_LAST_PORT)
 
 
 def request_bytes(
@@ -121,10 +128,10 @@ class Response:
             self._head += data
             head, mark, data = self._head.partition(b"\r\n\r\n")
             if self._heads + len(head) > MOST_HEAD:
-                raise WireError("the answer's head has no end")
+                raise WireError(tr("the answer's head has no end"))
             if not mark:
                 if not b"HTTP/1.".startswith(self._head[:7]):
-                    raise WireError("the answer is no HTTP")
+                    raise WireError(tr("the answer is no HTTP"))
                 return b""
             self._read_head(head)
             self._heads += len(head)
@@ -148,7 +155,7 @@ class Response:
         first, *lines = head.split(b"\r\n")
         match = _STATUS.match(first)
         if match is None:
-            raise WireError("the answer is no HTTP")
+            raise WireError(tr("the answer is no HTTP"))
         status = int(match[1])
         if status < 200:
             return
@@ -160,7 +167,7 @@ class Response:
         length = self.headers.get("content-length", "")
         if not self._chunked and length:
             if not length.isdecimal() or len(length) > 18:
-                raise WireError("the answer's length is no number")
+                raise WireError(tr("the answer's length is no number"))
             self._left = int(length)
             self.complete = self._left == 0
         self._state = "size" if self._chunked else "body"
@@ -179,20 +186,20 @@ class Response:
             line, mark, rest = data.partition(b"\n")
             self._line += line
             if len(self._line) > MOST_HEAD:
-                raise WireError("a part of the answer has no length")
+                raise WireError(tr("a part of the answer has no length"))
             if not mark:
                 break
             data, text, self._line = rest, self._line.rstrip(b"\r"), b""
             if self._state == "gap":
                 if text:
-                    raise WireError("a part of the answer is longer than it said")
+                    raise WireError(tr("a part of the answer is longer than it said"))
                 self._state = "size"
             elif self._state == "trailer":
                 self.complete = not text
             else:
                 match = _CHUNK.match(text)
                 if match is None:
-                    raise WireError("a part of the answer has no length")
+                    raise WireError(tr("a part of the answer has no length"))
                 self._left = int(match[1], 16)
                 self._state = "data" if self._left else "trailer"
         return b"".join(parts)
