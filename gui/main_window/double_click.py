@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from core.language import mark, tr
+from gui.widgets.dialog_size import open_at
 from gui.widgets.text import Text
 from gui.workers import association
 from gui.workers.association import Association
@@ -42,7 +43,7 @@ class DoubleClickDialog(QDialog):
         column.addWidget(self.default)
         column.addStretch(1)
         column.addWidget(self.buttons)
-        self.resize(60 * self.fontMetrics().averageCharWidth(), self.sizeHint().height())
+        open_at(self, 60, self.sizeHint().height() // self.fontMetrics().height() + 1)
         self._runner.start(association.looking())
 
     def _put_in(self) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from core.language import mark, tr
 from gui.widgets.reading_order import reading_order
+from gui.widgets.scrolled import yielding
 
 MakePage: TypeAlias = Callable[[], QWidget]
 
@@ -55,7 +56,8 @@ class PageBar(QTabBar):
             page = make()
             place = self._pages[number].layout()
             assert place is not None
-            place.addWidget(page)
+            # The largest page does not decide how small the window may be.
+            place.addWidget(yielding(page, self.tabText(number)))
             # A file may be dropped anywhere, on text fields too.
             for child in (page, *page.findChildren(QWidget)):
                 child.setAcceptDrops(False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPalette
+from PySide6.QtGui import QFont, QFontDatabase, QFontMetrics, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QSizePolicy, QWidget
 
 
@@ -15,6 +15,14 @@ def qt_app() -> QApplication:
     if not isinstance(app, QApplication):
         raise RuntimeError("a widget needs an application")
     return app
+
+
+def fixed_font() -> QFont:
+    """The system's font of letters of one width, as large as its other one."""
+    made = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    made.setStyleHint(QFont.StyleHint.Monospace)
+    made.setPointSizeF(QApplication.font().pointSizeF())
+    return made
 
 
 class Style(Enum):

@@ -426,7 +426,7 @@ def test_the_metadata_of_a_family_is_that_of_its_first_part(qtbot: QtBot, path: 
 
 @pytest.mark.parametrize("width", [300, 420])
 def test_no_column_is_under_the_scroll_bar(panel: MetadataPanel, qtbot: QtBot, width: int) -> None:
-    panel.resize(width, 300)
+    panel.resize(width, 420)
     qtbot.waitUntil(lambda: panel.view.verticalScrollBar().isVisible())
     assert panel.view.horizontalScrollBar().maximum() == 0
     assert panel.minimumSizeHint().width() <= width

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QScrollBar,
     QStyle,
     QStyleOptionComboBox,
+    QTabBar,
     QWidget,
 )
 
@@ -50,7 +51,7 @@ def _reasons(widget: QWidget) -> Iterator[str]:
             yield words
         if words and wraps and widget.height() < widget.heightForWidth(width):
             yield f"{widget.height()} pixels for {words}"
-    elif isinstance(widget, QAbstractButton):
+    elif isinstance(widget, QAbstractButton) and not isinstance(widget.parent(), QTabBar):
         wanted = widget.minimumSizeHint()
         if width < wanted.width() or widget.height() < wanted.height():
             yield widget.text()

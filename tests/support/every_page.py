@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from unittest.mock import patch
 
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QTabWidget, QWidget
 
 import resources
+from core.library import Folder
+from core.remote import FileLink, RepositoryLink
+from core.remote.repository import Offer, Repository
 from gui.main_window import MainWindow
 from gui.workers.runner import Runner
 
@@ -25,6 +29,16 @@ DIALOGS = (
     "glossary",
     "first_steps",
     "about",
+    "library",
+    "open_link",
+)
+_LINK = RepositoryLink("org/Model-GGUF")
+_REPOSITORY = Repository(
+    _LINK,
+    tuple(
+        Offer(f"Model-{label}.gguf", "", FileLink(f"https://hub/{label}"), size, 1, label)
+        for label, size in (("Q4_K_M", 4_920_734_176), ("Q8_0", 8_540_770_784))
+    ),
 )
 
 
@@ -60,10 +74,24 @@ def pages(window: MainWindow) -> Iterator[tuple[str, QWidget]]:
 
 
 def dialogs(window: MainWindow) -> Iterator[tuple[str, QWidget]]:
-    """Each dialog that a menu opens, open; closed again afterwards."""
-    for name in DIALOGS:
-        getattr(window.commands, name).trigger()
-        settle(window)
+    """Each dialog that a menu or a page opens, open; closed again afterwards. The library lists the
+    specimens, and the hub answers with a repository of its own."""
+    openers = {name: getattr(window.commands, name).trigger for name in DIALOGS}
+    machine = window.page.plan.machine
+    openers |= {
+        "machine of one's own": machine.type_own,
+        "cards and RAM together": machine.combine,
+        "value": lambda: _open_value(window),
+        "repository": lambda: window.finding.open_text("org/Model-GGUF"),
+    }
+    specimens = Folder(resources.specimens()[0].parent, "LM Studio")
+    for name, open_dialog in openers.items():
+        with (
+            patch("gui.panels.library.dialog.known_folders", lambda: (specimens,)),
+            patch("gui.workers.links.list_link", lambda link, *_: _REPOSITORY),
+        ):
+            open_dialog()
+            settle(window)
         (dialog,) = (
             d for d in QApplication.topLevelWidgets() if isinstance(d, QDialog) and d.isVisible()
         )
@@ -71,6 +99,12 @@ def dialogs(window: MainWindow) -> Iterator[tuple[str, QWidget]]:
         dialog.close()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
         settle(window)
+
+
+def _open_value(window: MainWindow) -> None:
+    window.page.show_panel(window.page.metadata)
+    window.page.metadata.view.choose_row(0)
+    window.page.metadata.view.opened.emit()
 
 
 def settle(window: MainWindow) -> None:

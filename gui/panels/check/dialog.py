@@ -38,6 +38,7 @@ from gui.panels.check.tables import HistorySheet, RowSheet
 from gui.panels.problem_area import ProblemArea
 from gui.tables.view import SheetView
 from gui.widgets.dialog_size import open_at
+from gui.widgets.scrolled import yielding
 from gui.widgets.text import Style, Text
 from gui.workers import engine
 from gui.workers.engine import EngineRun, LogFile
@@ -46,6 +47,7 @@ from gui.workers.runner import Runner
 _EMPTY = "Run llama.cpp's dry run, or drop a log of llama-server here (made with -v, or -lv 4)."
 # Letters and lines: ten rows with their reasons, and some earlier checks below.
 _SIZE = (150, 44)
+_LEAST_LINES = 6  # of a table
 _ELSEWHERE = "A dry run looks at this computer; the plan is for {}."
 
 
@@ -291,7 +293,9 @@ class CheckDialog(QDialog):
         )
         close = button("Close", "Close (Esc)")
         close.clicked.connect(self.close)
-        column = QVBoxLayout(self)
+        inside = QWidget()
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.bar)
         buttons = (self.start, self.cancel, self.log_file, self.paste_button, self.said)
         column.addLayout(_row(*buttons, self.status))
@@ -303,7 +307,11 @@ class CheckDialog(QDialog):
         column.addWidget(self.table, 3)
         column.addWidget(Text("EARLIER CHECKS", Style.HEADING))
         column.addWidget(self.earlier_view, 2)
-        column.addLayout(_row(None, close))
+        for view in (self.table, self.earlier_view):
+            view.setMinimumHeight(_LEAST_LINES * self.fontMetrics().height())
+        whole = QVBoxLayout(self)
+        whole.addWidget(yielding(inside, self.windowTitle()), 1)
+        whole.addLayout(_row(None, close))
         self.differences.hide()
         self.apply.hide()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from PySide6.QtCore import QEvent, Signal
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -22,7 +22,7 @@ from core.plan.engines import RULES
 from core.plan.plan import Plan
 from gui import theme
 from gui.document import Document
-from gui.widgets.text import Style, Text
+from gui.widgets.text import Style, Text, fixed_font
 from gui.widgets.together import labelled
 from gui.widgets.wrap import Wrap
 
@@ -45,7 +45,7 @@ class CopySide(QWidget):
         self.options = _combo("Options", ["that differ from its defaults", "all"])
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
-        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.text.setFont(fixed_font())
         self.text.setAccessibleName("The command")
         self.notes = Text("", Style.BODY, wrap=True)
         self.verdict = Text("", Style.MUTED, wrap=True)

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QPlainTextEdit,
@@ -26,7 +26,7 @@ from core.provenance import format_value
 from gui import theme
 from gui.document import Document
 from gui.widgets.scrolled import scrolled
-from gui.widgets.text import Style, Text
+from gui.widgets.text import Style, Text, fixed_font
 
 _PROMPT = (
     "Paste a command of llama-server, llama-cli, llama-bench, Ollama, LM Studio or vLLM here, "
@@ -71,7 +71,7 @@ class PasteSide(QWidget):
         self.reading: Reading | None = None
         self.text = QPlainTextEdit()
         self.text.setPlaceholderText(_PROMPT)
-        self.text.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.text.setFont(fixed_font())
         self.text.setAccessibleName("A pasted command")
         self.text.setTabChangesFocus(True)
         self.changes = _Section("It changes")

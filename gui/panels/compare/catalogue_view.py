@@ -46,7 +46,7 @@ class CatalogueView(QWidget):
         self.plot.set_words("No machine of the catalogue has these properties.")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(Text(_HEADING, Style.HEADING))
+        column.addWidget(Text(_HEADING, Style.HEADING, wrap=True))
         column.addWidget(self.filters)
         column.addWidget(self.plot, 1)
         self._timer = QTimer(self)

@@ -23,6 +23,7 @@ from core.machine import Machine, own
 from core.provenance import format_value
 from gui.document import Document
 from gui.panels.plan.own_machine import OwnMachineDialog
+from gui.widgets.dialog_size import open_at
 from gui.widgets.line_list import LineList
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
@@ -30,6 +31,8 @@ from gui.widgets.wrap import Wrap
 
 _FILES = "Machines (*.json);;All files (*)"
 _WHAT = "A report tells what a plan needs: no serial numbers, no names of people or computers."
+
+_SIZE = (96, 22)  # letters and lines
 
 
 class OwnMachinesDialog(QDialog):
@@ -94,8 +97,7 @@ class OwnMachinesDialog(QDialog):
             button.clicked.connect(slot)
         self.list.itemDoubleClicked.connect(lambda _: self.chosen.emit(self._current().id))
         self.list.currentRowChanged.connect(lambda _: self._enable())
-        metrics = self.fontMetrics()
-        self.resize(96 * metrics.averageCharWidth(), 22 * metrics.height())
+        open_at(self, *_SIZE)
         self._show()
         if stored.problem is not None:
             self.status.set_text(f"{stored.problem.message} {stored.problem.advice}")

@@ -9,8 +9,6 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QCompleter,
-    QHBoxLayout,
-    QLabel,
     QSizePolicy,
     QSpacerItem,
     QSpinBox,
@@ -31,6 +29,8 @@ from gui.widgets.live_text import LiveText
 from gui.widgets.share_bars import ShareBars, ShareRow
 from gui.widgets.slider_field import NUMBERS
 from gui.widgets.text import Style, Text
+from gui.widgets.together import labelled
+from gui.widgets.wrap import Wrap
 from gui.workers.runner import Function, Handle, Runner
 
 _WORDS = (
@@ -96,7 +96,7 @@ class BlockView(QWidget):
         column.setContentsMargins(space, space, space, space)
         column.setSpacing(space // 2)
         column.addWidget(Text(_WORDS, wrap=True))
-        column.addLayout(self._controls())
+        column.addWidget(self._controls())
         column.addWidget(self.says)
         column.addWidget(self.picture, 1)
         column.addWidget(self._heading)
@@ -115,18 +115,16 @@ class BlockView(QWidget):
         super().showEvent(event)
         self._refresh()
 
-    def _controls(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        for words, widget, stretch in (
-            ("Te&nsor", self.tensor, 1),
-            ("&Row", self.row, 0),
-            ("&From", self.place, 0),
-            ("&Beside", self.beside, 0),
-        ):
-            label = QLabel(words)
-            label.setBuddy(widget)
-            row.addWidget(label)
-            row.addWidget(widget, stretch)
+    def _controls(self) -> Wrap:
+        row = Wrap()
+        row.set_cells(
+            [
+                labelled("Te&nsor", self.tensor),
+                labelled("&Row", self.row),
+                labelled("&From", self.place),
+                labelled("&Beside", self.beside),
+            ]
+        )
         return row
 
     def _model_changed(self) -> None:

@@ -9,6 +9,8 @@ from importlib import metadata
 from PySide6.QtCore import Qt, qVersion
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
+from gui.widgets.dialog_size import open_at
+
 # Name of the distribution, what it does here, licence as its own metadata says it.
 PARTS = (
     ("PySide6-Essentials", "the window", "LGPL-3.0-only OR GPL-2.0-only OR GPL-3.0-only"),
@@ -43,9 +45,7 @@ class About(QDialog):
         column = QVBoxLayout(self)
         column.addWidget(self.text)
         column.addWidget(buttons)
-        metrics = self.fontMetrics()
-        letters, lines = _SIZE
-        self.resize(letters * metrics.averageCharWidth(), lines * metrics.height())
+        open_at(self, *_SIZE)
 
 
 def own_version() -> str:

@@ -8,6 +8,8 @@ from html import escape
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
+from gui.widgets.dialog_size import open_at
+
 # A heading, and pairs of a key and what it does.
 Group = tuple[str, Sequence[tuple[str, str]]]
 
@@ -75,10 +77,7 @@ class Keys(QDialog):
         column = QVBoxLayout(self)
         column.addWidget(self.text)
         column.addWidget(buttons)
-        metrics, room = self.fontMetrics(), self.screen().availableSize()
-        letters, lines = _SIZE
-        height = min(lines * metrics.height(), 8 * room.height() // 10)
-        self.resize(letters * metrics.averageCharWidth(), height)
+        open_at(self, *_SIZE)
 
 
 def _rows(group: Group) -> str:

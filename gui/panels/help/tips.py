@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from gui.widgets.dialog_size import open_at
 from gui.widgets.text import Style, Text
 
 STEPS = (
@@ -67,7 +68,7 @@ class FirstSteps(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         column.addWidget(buttons)
-        self.resize(70 * self.fontMetrics().averageCharWidth(), 16 * self.fontMetrics().height())
+        open_at(self, 70, 16)
 
 
 def _lines() -> list[Text]:

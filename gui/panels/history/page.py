@@ -295,6 +295,7 @@ class HistoryPage(QWidget):
         column.addWidget(self.said)
         self.table.setMinimumHeight(9 * line)
         self.area = scrolled(self.stack, "The chosen runs")
+        self.area.setMinimumHeight(9 * line)
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._columns.setSpacing(line)
         self._columns.addWidget(left, _LIST_SHARE[0])

@@ -89,7 +89,7 @@ class LibraryDialog(QDialog):
         self.filter = FilterEdit("Filter by name, quantization, folder, “fits”…")
         self.helpers = QCheckBox("&Helper files")
         self.problems = ProblemArea({})
-        self.status = LiveText(Style.MUTED)
+        self.status = LiveText(Style.MUTED, wrap=True)
         self.detail = ElidedText(style=Style.MUTED)
         self.open_button = QPushButton("&Open")
         self.again_button = QPushButton("&Search again")
@@ -291,7 +291,7 @@ class LibraryDialog(QDialog):
 
     def _build(self) -> None:
         self.setWindowTitle("Models on this computer")
-        self.machine = LiveText(Style.MUTED)
+        self.machine = LiveText(Style.MUTED, wrap=True)
         self.table.setAccessibleName("Models on this computer")
         self.helpers.setToolTip("Projectors, adapters, importance matrices: they serve a model")
         self.open_button.setToolTip("Plan with it (Enter)")
@@ -299,8 +299,6 @@ class LibraryDialog(QDialog):
         self.stop_button.setToolTip("Keep what was found (Esc)")
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MS)
-        top = Wrap()
-        top.set_cells([Text("Models on this computer", Style.HEADLINE), self.machine])
         line = QHBoxLayout()
         line.addWidget(self.filter, 1)
         line.addWidget(self.helpers)
@@ -311,16 +309,17 @@ class LibraryDialog(QDialog):
                 self.again_button,
                 self.stop_button,
                 self.folders_button,
-                self.status,
                 self.close_button,
             ]
         )
         column = QVBoxLayout(self)
-        column.addWidget(top)
+        column.addWidget(Text("Models on this computer", Style.HEADLINE))
+        column.addWidget(self.machine)
         column.addWidget(self.problems)
         column.addLayout(line)
         column.addWidget(self.table, 1)
         column.addWidget(self.detail)
+        column.addWidget(self.status)
         column.addWidget(foot)
         for button in self.findChildren(QPushButton):
             button.setAutoDefault(False)

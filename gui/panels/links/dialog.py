@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from core.gguf import display
 from core.remote import Link, RepositoryLink, is_link, read_link
+from gui.widgets.dialog_size import open_at
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
 
@@ -73,7 +74,7 @@ class LinkDialog(QDialog):
         self.box.setEditText(_from_clipboard())
         edit.selectAll()
         self._read(self.box.currentText())
-        self.resize(_WIDTH * self.fontMetrics().averageCharWidth(), self.sizeHint().height())
+        open_at(self, _WIDTH, self.sizeHint().height() // self.fontMetrics().height() + 1)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
     def _read(self, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtGui import QFontDatabase, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -24,7 +24,7 @@ from core.units import UnitSystem, format_bytes, format_seconds
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.live_text import LiveText
 from gui.widgets.note_lines import NoteLines
-from gui.widgets.text import Style, Text
+from gui.widgets.text import Style, Text, fixed_font
 from gui.widgets.wrap import Wrap
 from gui.workers import engine
 from gui.workers.runner import Runner
@@ -78,7 +78,7 @@ class OwnServerSection(QWidget):
         self.log.setReadOnly(True)
         self.log.setMaximumBlockCount(_LOG_LINES)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.log.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.log.setFont(fixed_font())
         self.log.setAccessibleName("Log of llama-server")
         self.log.setTabChangesFocus(True)
         self.log.setFixedHeight(_LOG_HEIGHT * self.fontMetrics().height())

@@ -28,12 +28,16 @@ from gui.tables.filter_edit import FilterEdit
 from gui.tables.metadata import MetadataTable
 from gui.tables.view import SheetView
 from gui.widgets.banner import BannerStack
+from gui.widgets.dialog_size import open_at
 from gui.widgets.menu_button import MenuButton
+from gui.widgets.scrolled import yielding
 from gui.widgets.text import Style, Text
 from gui.workers.runner import Handle, Runner
 
 _FORMS = (TextFormat.MARKDOWN, TextFormat.JSON)
 _SUFFIXES = {TextFormat.MARKDOWN: ".md", TextFormat.JSON: ".json"}
+
+_SIZE = (100, 40)  # letters and lines of a value's own window
 
 
 class MetadataPanel(QWidget):
@@ -76,7 +80,7 @@ class MetadataPanel(QWidget):
         column.setSpacing(space)
         column.addLayout(row)
         column.addWidget(self.problems)
-        column.addWidget(self.splitter, 1)
+        column.addWidget(yielding(self.splitter, "Metadata"), 1)
         self.filter.textChanged.connect(self.table.set_filter)
         self.filter.left.connect(self.view.enter)
         self.view.typed.connect(self.filter.take)
@@ -238,8 +242,7 @@ class _ValueWindow(QDialog):
         self.value.set_entry(header, entry)
         column = QVBoxLayout(self)
         column.addWidget(self.value)
-        metrics = self.fontMetrics()
-        self.resize(100 * metrics.averageCharWidth(), 40 * metrics.height())
+        open_at(self, *_SIZE)
 
 
 def _keys(entries: Sequence[Entry]) -> str:

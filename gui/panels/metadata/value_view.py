@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
-    QFont,
-    QFontDatabase,
     QGuiApplication,
     QPainter,
     QPaintEvent,
@@ -33,7 +31,7 @@ from gui.tables import values
 from gui.tables.metadata import DUPLICATE_HELP
 from gui.widgets.breakable import breakable
 from gui.widgets.icon_button import IconButton
-from gui.widgets.text import Style, Text
+from gui.widgets.text import Style, Text, fixed_font
 from gui.workers.runner import Handle, Runner
 
 # More than this makes the text field slow; the copy has everything. The time for one line without
@@ -61,9 +59,7 @@ class ValueView(QWidget):
         self.text.setTabChangesFocus(True)
         self.text.setAccessibleName("Value")
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
-        font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-        font.setStyleHint(QFont.StyleHint.Monospace)
-        self.text.setFont(font)
+        self.text.setFont(fixed_font())
         self.pager = ArrayPager()
         self._body = QStackedWidget()
         self._body.addWidget(self.text)

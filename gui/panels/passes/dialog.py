@@ -9,6 +9,7 @@ from gui.document import Document
 from gui.panels.passes.speculation_side import SpeculationSide
 from gui.panels.passes.users_side import UsersSide
 from gui.widgets.dialog_size import open_at
+from gui.widgets.scrolled import yielding
 
 _SIZE = (100, 36)  # letters and lines
 
@@ -25,8 +26,8 @@ class PassesDialog(QDialog):
         self.sides = QTabWidget()
         self.sides.setDocumentMode(True)
         self.sides.setAccessibleName("What is looked at")
-        self.sides.addTab(self.speculation, "&Speculation")
-        self.sides.addTab(self.users, "Several &users")
+        for side, name in ((self.speculation, "&Speculation"), (self.users, "Several &users")):
+            self.sides.addTab(yielding(side, name.replace("&", "")), name)
         close = QPushButton("Close")
         close.setAutoDefault(False)
         close.clicked.connect(self.close)
