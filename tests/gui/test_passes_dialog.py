@@ -122,7 +122,7 @@ def test_it_is_drawn_at_any_size_in_both_themes(
 ) -> None:
     theme.set_mode(mode)
     dialog.resize(*size)
-    for number, side in enumerate((dialog.speculation, dialog.users)):
+    for number, plot in enumerate((dialog.speculation.plot, dialog.users.plot)):
         dialog.sides.setCurrentIndex(number)
         image = dialog.grab().toImage()
         colors = {
@@ -132,7 +132,7 @@ def test_it_is_drawn_at_any_size_in_both_themes(
         }
         assert len(colors) > 3
         assert cut(dialog) == []
-        assert side.plot.height() >= side.plot.minimumHeight()
+        assert plot.height() >= plot.minimumHeight()
 
 
 @pytest.fixture
