@@ -6,6 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.language import tr
 from core.machine.machine import Device
 from core.provenance import Unit, format_value
 from gui import theme
@@ -25,9 +26,9 @@ class ComputerCard(QWidget):
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._document = document
-        self._looking = Text("Looking at this computer…", Style.MUTED)
-        self.measure_button = QPushButton("Measure RAM")
-        self.measure_button.setToolTip("Time the RAM of this computer; takes a few seconds")
+        self._looking = Text(tr("Looking at this computer…"), Style.MUTED)
+        self.measure_button = QPushButton(tr("Measure RAM"))
+        self.measure_button.setToolTip(tr("Time the RAM of this computer; takes a few seconds"))
         self.measure_button.clicked.connect(self.measure_asked)
         self._grid = QGridLayout()
         self._grid.setHorizontalSpacing(2 * self.fontMetrics().averageCharWidth())
@@ -93,14 +94,14 @@ class ComputerCard(QWidget):
         for row, device in zip(self._rows, devices, strict=True):
             row.show(device, self._document)
         self._show_offer()
-        words = " ".join(p.message for p in machine.problems)
+        words = " ".join(tr(p.message) for p in machine.problems)
         self._problems.set_text(words)
         self._problems.setVisible(bool(words))
 
     def _show_offer(self) -> None:
         words = measure_words(self._document.this_computer)
         self.measure_button.setEnabled(not self._measuring)
-        self.measure_button.setText("Measuring…" if self._measuring else words)
+        self.measure_button.setText(tr("Measuring…") if self._measuring else words)
         self.measure_button.setVisible(bool(words))
 
 
@@ -109,8 +110,8 @@ class _Row:
 
     def __init__(self) -> None:
         self._name = Text(style=Style.STRONG)
-        self._memory = FactLabel("Memory")
-        self._used = FactLabel("In use")
+        self._memory = FactLabel(tr("Memory"))
+        self._used = FactLabel(tr("In use"))
         self._bandwidth = BandwidthLabel()
         self._figures: tuple[QWidget, ...] = (self._memory, self._used, self._bandwidth)
 
@@ -130,10 +131,14 @@ class _Row:
         """Show this device."""
         units = document.units
         self._name.set_text(device.name)
-        self._memory.set_number(device.memory, units, name=f"{device.name}, memory")
+        self._memory.set_number(
+            device.memory, units, name=tr("{device}, memory", device=device.name)
+        )
         used = format_value(device.used.value, Unit.BYTES, units)
-        in_use = f"{used} in use" if device.used.known else ""
-        self._used.set_number(device.used, units, in_use, name=f"{device.name}, in use")
+        in_use = tr("{size} in use", size=used) if device.used.known else ""
+        self._used.set_number(
+            device.used, units, in_use, name=tr("{device}, in use", device=device.name)
+        )
         self._bandwidth.show_device(device, units)
 
     def remove(self, grid: QGridLayout) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QGraphicsView
 
 from core.drawing.ticks import round_above
+from core.language import written
 from gui import theme
 from gui.widgets.text import qt_app
 
@@ -38,7 +39,7 @@ class BarePlot:
         metrics = self._view.fontMetrics()
         layout = pg.GraphicsLayout()
         # Room for half a label at the top and at the right end.
-        right = metrics.horizontalAdvance("262,144")
+        right = metrics.horizontalAdvance(written(262_144))
         layout.setContentsMargins(0, metrics.height() // 2, right, 0)
         layout.setSpacing(0)
         layout.addItem(self._left, 0, 0)
@@ -73,7 +74,7 @@ class BarePlot:
         self._box.setRange(xRange=(first, 1.02 * end), yRange=(0, 1.05 * top), padding=0)
         rates = [i * step for i in range(round(top / step) + 1)]
         self._grid.setData([0, end] * len(rates[1:]), [r for r in rates[1:] for _ in range(2)])
-        self._left.setTicks([[(rate, f"{rate:,.10g}") for rate in rates]])
+        self._left.setTicks([[(rate, written(rate, ",.10g")) for rate in rates]])
         return top
 
     def _settle(self) -> None:

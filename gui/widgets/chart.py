@@ -13,6 +13,7 @@ from PySide6.QtCore import QEvent, QLineF, QRectF, QSize, Qt, QTimer
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
+from core.language import trn
 from gui import theme
 from gui.widgets.pictures import Picture
 from gui.widgets.plot_legend import area_brush
@@ -116,7 +117,7 @@ class ChartView(QWidget, Spoken):
     def spoken_value(self) -> str:
         """How much is drawn, for a screen reader."""
         count = sum(len(s.dots) for s in self._chart.series) if self._chart is not None else 0
-        return f"{count} value{'' if count == 1 else 's'}"
+        return trn("{count} value", "{count} values", count)
 
     def sizeHint(self) -> QSize:
         """Some twelve lines high with its legend."""

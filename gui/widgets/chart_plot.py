@@ -9,6 +9,7 @@ from PySide6.QtGui import QCursor, QPainterPath
 from PySide6.QtWidgets import QGraphicsPathItem, QToolTip
 
 from core.drawing.ticks import depth_ticks, round_above
+from core.language import written
 from core.units import format_tokens
 from gui import theme
 from gui.widgets.bare_plot import BarePlot, pen, pg
@@ -25,7 +26,9 @@ class ChartPlot(BarePlot):
         self._chart: Chart | None = None
         self._items: list[Any] = []
         super().__init__()
-        self._left.setWidth(self._view.fontMetrics().horizontalAdvance("100,000") * 1.6)
+        self._left.setWidth(
+            self._view.fontMetrics().horizontalAdvance(format_tokens(100_000)) * 1.6
+        )
         self._box.sigResized.connect(self._settle)
         self._view.scene().sigMouseMoved.connect(self._read)
         self.dress()
@@ -60,7 +63,7 @@ class ChartPlot(BarePlot):
         else:
             across, last = round_above(end)
             ticks = [
-                (i * across, f"{i * across:,.10g}")
+                (i * across, written(i * across, ",.10g"))
                 for i in range(round(last / across) + 1)
                 if i * across <= 1.001 * end
             ]

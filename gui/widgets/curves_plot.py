@@ -10,12 +10,13 @@ from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPen, QPo
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from core.drawing.ticks import depth_ticks, round_above
+from core.language import mark, tr, trn, written
 from core.units import format_rate, format_tokens
 from gui.theme import Colors
 from gui.widgets.plot_frame import Axis, Frame, FramedPlot
 
 MOST = 8  # more lines than this nobody tells apart
-_THIN = "thin where memory is not enough for so much context"
+_THIN = mark("thin where memory is not enough for so much context")
 _STRONG = 4  # pixels
 _LETTERS = 26  # of a name beside its line
 # Hue by light and dark, and the line: neighbours differ in both.
@@ -70,20 +71,19 @@ class CurvesPlot(FramedPlot):
         self._count = 0  # of all, those that are not drawn among them
         self._strong = ""
         self._depth: int | None = None
-        self._title = "ceiling, tok/s"
+        self._title = ""
 
     @property
     def lines(self) -> tuple[Line, ...]:
         """What is drawn."""
         return self._lines
 
-    def set_lines(
-        self, lines: Sequence[Line], depth: int | None = None, title: str = "ceiling, tok/s"
-    ) -> None:
-        """Draw these; ``depth`` is marked across. Those without a rate are left out."""
+    def set_lines(self, lines: Sequence[Line], depth: int | None = None, title: str = "") -> None:
+        """Draw these; ``depth`` is marked across, ``title`` says
+        what rates they are, ceilings where it is empty. Those without a rate are left out."""
         known = tuple(line for line in lines if line.points)
         drawn = known[:MOST]
-        now = (drawn, len(known), depth, title)
+        now = (drawn, len(known), depth, title or tr("ceiling, tok/s"))
         if now == (self._lines, self._count, self._depth, self._title):
             return
         self._lines, self._count, self._depth, self._title = now
@@ -98,7 +98,7 @@ class CurvesPlot(FramedPlot):
 
     def spoken_value(self) -> str:
         """How many are drawn, for a screen reader."""
-        return f"{len(self._lines)} line{'' if len(self._lines) == 1 else 's'}"
+        return trn("{count} line", "{count} lines", len(self._lines))
 
     def axes(self) -> tuple[Axis, Axis] | None:
         """Depth, and rates from 0."""
@@ -109,13 +109,13 @@ class CurvesPlot(FramedPlot):
         ticks = tuple(n * step for n in range(round(top / step) + 1))
         return (
             Axis(
-                "depth, tokens in the cache",
+                tr("depth, tokens in the cache"),
                 0,
                 max(last, 1),
                 tuple(map(float, depth_ticks(last))),
                 lambda depth: format_tokens(round(depth)),
             ),
-            Axis(self._title, 0, top, ticks, lambda rate: f"{rate:,.10g}"),
+            Axis(self._title, 0, top, ticks, lambda rate: written(rate, ",.10g")),
         )
 
     def right_margin(self, metrics: QFontMetricsF) -> float:
@@ -176,12 +176,12 @@ class CurvesPlot(FramedPlot):
             key=lambda pair: -pair[1],
         )
         told = [f"{format_rate(rate)}  {name}" for name, rate in known]
-        return "\n".join([f"at {format_tokens(depth)} tokens", *told])
+        return "\n".join([tr("at {count:,} tokens", count=depth), *told])
 
     def _remark(self) -> str:
-        words = [_THIN] if any(line.ends_early for line in self._lines) else []
+        words = [tr(_THIN)] if any(line.ends_early for line in self._lines) else []
         if self._count > MOST:
-            words.append(f"the first {MOST} of {self._count} are drawn")
+            words.append(tr("the first {count} of {all} are drawn", count=MOST, all=self._count))
         return "; ".join(words)
 
     def _label_places(self, frame: Frame, metrics: QFontMetricsF) -> list[tuple[int, float]]:
@@ -236,11 +236,19 @@ def _label(line: Line, metrics: QFontMetricsF) -> str:
 
 def _sentence(line: Line) -> str:
     first, last = line.points[0], line.points[-1]
-    words = (
-        f"{line.name}: {format_rate(first[1])} with an empty cache, {format_rate(last[1])} at "
-        f"{format_tokens(last[0])} tokens"
+    words = tr(
+        "{name}: {first} with an empty cache, {last} at {tokens} tokens",
+        name=line.name,
+        first=format_rate(first[1]),
+        last=format_rate(last[1]),
+        tokens=format_tokens(last[0]),
     )
     if line.until is None or not line.ends_early:
         return f"{words}."
-    enough = f"up to {format_tokens(line.until)} tokens" if line.until else "for nothing"
-    return f"{words}; its memory is enough {enough}."
+    if not line.until:
+        return tr("{what}; its memory is enough for nothing.", what=words)
+    return tr(
+        "{what}; its memory is enough up to {tokens} tokens.",
+        what=words,
+        tokens=format_tokens(line.until),
+    )

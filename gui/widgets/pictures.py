@@ -25,6 +25,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.gguf import display
+from core.language import tr
 from gui import theme
 from gui.widgets.text import Style
 
@@ -33,7 +34,6 @@ PLOT = QSize(1200, 675)
 _FINER = 2  # than a screen
 _MARGIN = 12
 _WRAPPED = int(Qt.TextFlag.TextWordWrap | Qt.AlignmentFlag.AlignLeft)
-_KINDS = "Drawing (*.svg);;Picture (*.png)"
 Drawn: TypeAlias = Sequence[QWidget]
 
 
@@ -71,7 +71,10 @@ class Picture(QObject):
         # What holds the widget holds the legend as well: a reference would close a ring.
         self._legend = ref(legend) if legend is not None else None
         widget.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-        for words, slot in (("Save picture…", self.ask), ("Copy picture", self.copy)):
+        for words, slot in (
+            (tr("Save picture…"), self.ask),
+            (tr("Copy picture"), self.copy),
+        ):
             widget.addAction(words).triggered.connect(slot)
 
     @property
@@ -105,7 +108,7 @@ class Picture(QObject):
         QGuiApplication.clipboard().setImage(image(self.drawn(), self._title()))
         host = _host(self.widget)
         if host is not None:
-            host.say("The picture is on the clipboard.")
+            host.say(tr("The picture is on the clipboard."))
 
     def _title(self) -> str:
         host = _host(self.widget)
@@ -120,7 +123,8 @@ def pictures(root: QWidget) -> list[Picture]:
 
 def ask_for_picture(parent: QWidget, drawn: Drawn, name: str, title: str) -> str:
     """Ask where to, and save it; what came of it, in a sentence ("" for nothing)."""
-    chosen, kind = QFileDialog.getSaveFileName(parent, "Save picture", f"{name}.svg", _KINDS)
+    kinds = "{} (*.svg);;{} (*.png)".format(tr("Drawing"), tr("Picture"))
+    chosen, kind = QFileDialog.getSaveFileName(parent, tr("Save picture"), f"{name}.svg", kinds)
     if not chosen:
         return ""
     path = Path(chosen)
@@ -135,8 +139,12 @@ def save_picture(drawn: Drawn, path: Path, title: str = "") -> str:
     try:
         path.write_bytes(svg(drawn, title) if path.suffix.lower() == ".svg" else png(drawn, title))
     except OSError as error:
-        return f"{display(path.name)} could not be written: {error.strerror or error}."
-    return f"Saved as {display(path.name)}."
+        return tr(
+            "{name} could not be written: {why}.",
+            name=display(path.name),
+            why=error.strerror or error,
+        )
+    return tr("Saved as {name}.", name=display(path.name))
 
 
 def svg(drawn: Drawn, title: str = "") -> bytes:

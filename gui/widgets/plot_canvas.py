@@ -10,6 +10,7 @@ from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QToolTip
 
 from core.drawing.ticks import depth_ticks, round_above
+from core.language import mark, tr
 from core.plan.plan import DepthPoint
 from core.units import format_tokens
 from gui import theme
@@ -17,11 +18,11 @@ from gui.widgets.bare_plot import BarePlot, pen, pg
 from gui.widgets.ceiling_plot import Curve, at_point
 from gui.widgets.plot_legend import Key, Legend, area_brush
 
-_RESERVED = Key("ceiling, up to the context chosen", "accent", width=2)
-_BEYOND = Key("if more context were reserved", "muted", Qt.PenStyle.DashLine)
-_EXPECTED = Key("expected, from published runs", "good", Qt.PenStyle.DotLine, 2, area=True)
-_MEASURED = Key("measured here", "text", dot=True)
-_SPILLED = Key("where the driver spills into RAM", "bad", Qt.PenStyle.DashDotLine, 2)
+_RESERVED = Key(mark("ceiling, up to the context chosen"), "accent", width=2)
+_BEYOND = Key(mark("if more context were reserved"), "muted", Qt.PenStyle.DashLine)
+_EXPECTED = Key(mark("expected, from published runs"), "good", Qt.PenStyle.DotLine, 2, area=True)
+_MEASURED = Key(mark("measured here"), "text", dot=True)
+_SPILLED = Key(mark("where the driver spills into RAM"), "bad", Qt.PenStyle.DashDotLine, 2)
 
 
 class PlotCanvas(BarePlot):
@@ -32,9 +33,9 @@ class PlotCanvas(BarePlot):
         self._curve: Curve | None = None
         self._axes: tuple[int, float] | None = None
         super().__init__()
-        self._bottom.setLabel("depth, tokens in the cache")
+        self._bottom.setLabel(tr("depth, tokens in the cache"))
         self._left.setLabel("tok/s")
-        self._left.setWidth(self._view.fontMetrics().horizontalAdvance("10,000") * 1.7)
+        self._left.setWidth(self._view.fontMetrics().horizontalAdvance(format_tokens(10_000)) * 1.7)
         self._stem = pg.PlotCurveItem()
         self._dashed = pg.PlotCurveItem()
         self._solid = pg.PlotCurveItem()
@@ -137,6 +138,7 @@ class PlotCanvas(BarePlot):
             keys.append(_SPILLED)
         if curve.measured:
             keys.append(_MEASURED)
+        keys = [key._replace(words=tr(key.words)) for key in keys]
         box = self._box.boundingRect()
         for columns in (1, 2):
             size = self._legend.bounds_of(keys, columns)

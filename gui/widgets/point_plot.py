@@ -20,6 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from core.language import tr, trn
 from gui.theme import Colors
 from gui.widgets.plot_frame import Frame, FramedPlot
 
@@ -97,7 +98,9 @@ class PointPlot(FramedPlot, Generic[P]):
     def spoken_value(self) -> str:
         """The point that the keyboard is on, for a screen reader."""
         dot = self.current
-        return dot.told.partition("\n")[0] if dot is not None else f"{len(self._dots)} points"
+        if dot is not None:
+            return dot.told.partition("\n")[0]
+        return trn("{count} point", "{count} points", len(self._dots))
 
     @abstractmethod
     def summary(self) -> str:
@@ -129,8 +132,13 @@ class PointPlot(FramedPlot, Generic[P]):
         others = [dot.told.partition("\n")[0] for dot in close[1:]]
         if not others:
             return close[0].told
-        more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
-        return f"{close[0].told}\nnear it: {', '.join(others[:_NAMED])}{more}"
+        names = ", ".join(others[:_NAMED])
+        if len(others) <= _NAMED:
+            near = tr("near it: {names}", names=names)
+        else:
+            count = len(others) - _NAMED
+            near = tr("near it: {names} and {count} more", names=names, count=count)
+        return f"{close[0].told}\n{near}"
 
     def _close(self, place: QPointF) -> list[P]:
         """Points under the pointer, the nearest first."""

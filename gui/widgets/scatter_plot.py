@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from core.drawing.ticks import decades, doublings
+from core.language import tr, trn, written
 from core.plan.plan import Verdict
 from core.plan.verdict import SHORT_WORDS
 from gui.theme import Colors
@@ -88,13 +89,18 @@ class ScatterPlot(PointPlot[Dot]):
     def summary(self) -> str:
         """How many there are of each verdict."""
         counts = [
-            f"{count} {SHORT_WORDS[verdict]}"
+            f"{count} {tr(SHORT_WORDS[verdict])}"
             for verdict in reversed(_ORDER)
             if (count := sum(d.verdict is verdict for d in self._dots))
         ]
         if not counts:
-            return self._words or "No machine is drawn."
-        return f"{len(self._dots)} machines: {', '.join(counts)}."
+            return self._words or tr("No machine is drawn.")
+        return trn(
+            "{count} machine: {words}.",
+            "{count} machines: {words}.",
+            len(self._dots),
+            words=", ".join(counts),
+        )
 
     def _legend(
         self, metrics: QFontMetricsF, width: float
@@ -105,7 +111,7 @@ class ScatterPlot(PointPlot[Dot]):
         found = []
         for verdict in reversed(_ORDER):
             count = sum(dot.verdict is verdict for dot in self._dots)
-            words = f"{SHORT_WORDS[verdict]} {count}"
+            words = f"{tr(SHORT_WORDS[verdict])} {count}"
             taken = line * 1.6 + metrics.horizontalAdvance(words)
             if not count:
                 continue
@@ -124,8 +130,8 @@ class ScatterPlot(PointPlot[Dot]):
         rates = decades(0.9 * min(up), 1.1 * max(up))
         title, rate = self._titles
         return (
-            Axis(title, sizes[0], sizes[-1], tuple(sizes), lambda v: f"{v:,.10g}", True),
-            Axis(rate, rates[0], rates[-1], tuple(rates), lambda v: f"{v:,.10g}", True),
+            Axis(title, sizes[0], sizes[-1], tuple(sizes), lambda v: written(v, ",.10g"), True),
+            Axis(rate, rates[0], rates[-1], tuple(rates), lambda v: written(v, ",.10g"), True),
         )
 
 

@@ -30,6 +30,7 @@ from core.check.compare import Check, compare, summary
 from core.check.engine_log import EngineLog
 from core.check.engine_log import read as read_log
 from core.gguf import display
+from core.language import mark, tr
 from core.problems import Problem, Severity
 from gui.document import Document
 from gui.panels.check import history
@@ -44,11 +45,12 @@ from gui.workers import engine
 from gui.workers.engine import EngineRun, LogFile
 from gui.workers.runner import Runner
 
-_EMPTY = "Run llama.cpp's dry run, or drop a log of llama-server here (made with -v, or -lv 4)."
+_EMPTY = mark(
+    "Run llama.cpp's dry run, or drop a log of llama-server here (made with -v, or -lv 4)."
+)
 # Letters and lines: ten rows with their reasons, and some earlier checks below.
 _SIZE = (150, 44)
 _LEAST_LINES = 6  # of a table
-_ELSEWHERE = "A dry run looks at this computer; the plan is for {}."
 
 
 class CheckDialog(QDialog):
@@ -64,7 +66,7 @@ class CheckDialog(QDialog):
         self, document: Document, history_path: Path, folder: str, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Check with llama.cpp")
+        self.setWindowTitle(tr("Check with llama.cpp"))
         self.setAcceptDrops(True)
         self._document = document
         self._history_path = history_path
@@ -87,19 +89,19 @@ class CheckDialog(QDialog):
         if command is None:
             return
         self._fail()
-        self.status.set_text("llama.cpp looks at the model…")
+        self.status.set_text(tr("llama.cpp looks at the model…"))
         self.runner.start(engine.dry_running(command))
         self._enable()
 
     def stop(self) -> None:
         """End what runs; nothing is shown of it."""
         self.runner.cancel()
-        self.status.set_text("Stopped.")
+        self.status.set_text(tr("Stopped."))
 
     def open_log(self, path: Path) -> None:
         """Read a log from this file."""
         self._fail()
-        self.status.set_text(f"Reading {display(path.name)}…")
+        self.status.set_text(tr("Reading {name}…", name=display(path.name)))
         self.reader.start(engine.reading_log(path))
 
     def take_text(self, text: str, source: str) -> None:
@@ -118,7 +120,7 @@ class CheckDialog(QDialog):
     def _take(self, log: EngineLog, source: str) -> None:
         self._log, self._source = log, source
         self._compare()
-        self.status.set_text(f"From {source}.")
+        self.status.set_text(tr("From {source}.", source=tr(source)))
         self._keep()
 
     def _compare(self) -> None:
@@ -176,7 +178,10 @@ class CheckDialog(QDialog):
         self.here.setVisible(plan is not None and not here)
         words = ""
         if plan is not None and not here:
-            words = _ELSEWHERE.format(plan.machine.name)
+            words = tr(
+                "A dry run looks at this computer; the plan is for {machine}.",
+                machine=plan.machine.name,
+            )
         self.elsewhere.set_text(words)
         self.elsewhere.setVisible(bool(words))
 
@@ -221,7 +226,7 @@ class CheckDialog(QDialog):
         if local:
             self.open_log(Path(local[0]))
         elif data.hasText():
-            self.take_text(data.text(), "dropped text")
+            self.take_text(data.text(), mark("dropped text"))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Ctrl+V reads a log from the clipboard."""
@@ -234,10 +239,10 @@ class CheckDialog(QDialog):
         """Hold the plan against the log on the clipboard."""
         text = QGuiApplication.clipboard().text()
         if text:
-            self.take_text(text, "pasted text")
+            self.take_text(text, mark("pasted text"))
         else:
             self._fail(
-                Problem("engine-log", "There is no text on the clipboard.", Severity.WARNING)
+                Problem("engine-log", tr("There is no text on the clipboard."), Severity.WARNING)
             )
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -263,35 +268,36 @@ class CheckDialog(QDialog):
 
     def _build(self, folder: str) -> None:
         self.bar = EngineBar(folder)
-        self.start = button("&Run dry run", "Start it, read the sizes, and end it")
+        self.start = button(tr("&Run dry run"), tr("Start it, read the sizes, and end it"))
         self.start.setDefault(True)
-        self.cancel = button("&Stop", "End it now")
-        self.log_file = button("Open &log…", "Read a log that llama.cpp wrote")
-        self.paste_button = button("&Paste log", "Read a log from the clipboard (Ctrl+V)")
-        self.said: QPushButton = button("Copy &output", "Copy what llama.cpp printed")
+        self.cancel = button(tr("&Stop"), tr("End it now"))
+        self.log_file = button(tr("Open &log…"), tr("Read a log that llama.cpp wrote"))
+        self.paste_button = button(tr("&Paste log"), tr("Read a log from the clipboard (Ctrl+V)"))
+        self.said: QPushButton = button(tr("Copy &output"), tr("Copy what llama.cpp printed"))
         self.said.hide()
         self.status: Text = Text(style=Style.MUTED)
         self.elsewhere = Text(style=Style.BODY, wrap=True)
-        self.here = button("Plan for &this computer", "Choose this computer as the machine")
+        self.here = button(tr("Plan for &this computer"), tr("Choose this computer as the machine"))
         self.problems = ProblemArea({})
         self.summary = Text(style=Style.STRONG, wrap=True)
-        self.summary.setAccessibleName("Result")
+        self.summary.setAccessibleName(tr("Result"))
         self.differences = Text(style=Style.BODY, wrap=True)
         self.apply = button(
-            "Set the &controls like the log", "Then both sides are made with the same options"
+            tr("Set the &controls like the log"),
+            tr("Then both sides are made with the same options"),
         )
         self.rows = RowSheet()
         self.table = SheetView(self.rows, "part", sortable=False)
-        self.table.setAccessibleName("Plan and engine")
-        self.table.set_placeholder(_EMPTY)
+        self.table.setAccessibleName(tr("Plan and engine"))
+        self.table.set_placeholder(tr(_EMPTY))
         self.earlier = HistorySheet()
         self.earlier_view = SheetView(self.earlier, "check", sortable=False)
-        self.earlier_view.setAccessibleName("Earlier checks")
-        self.earlier_view.set_placeholder("No check was made yet.")
+        self.earlier_view.setAccessibleName(tr("Earlier checks"))
+        self.earlier_view.set_placeholder(tr("No check was made yet."))
         self.earlier_view.setSizePolicy(
             QSizePolicy.Policy.Expanding, QSizePolicy.Policy.MinimumExpanding
         )
-        close = button("Close", "Close (Esc)")
+        close = button(tr("Close"), tr("Close (Esc)"))
         close.clicked.connect(self.close)
         inside = QWidget()
         column = QVBoxLayout(inside)
@@ -305,7 +311,7 @@ class CheckDialog(QDialog):
         column.addWidget(self.differences)
         column.addLayout(_row(None, self.apply))
         column.addWidget(self.table, 3)
-        column.addWidget(Text("EARLIER CHECKS", Style.HEADING))
+        column.addWidget(Text(tr("EARLIER CHECKS"), Style.HEADING))
         column.addWidget(self.earlier_view, 2)
         for view in (self.table, self.earlier_view):
             view.setMinimumHeight(_LEAST_LINES * self.fontMetrics().height())
@@ -337,7 +343,10 @@ class CheckDialog(QDialog):
 
     def _ask_for_log(self) -> None:
         name, _ = QFileDialog.getOpenFileName(
-            self, "A log of llama.cpp", "", "Logs (*.log *.txt *.jsonl);;All files (*)"
+            self,
+            tr("A log of llama.cpp"),
+            "",
+            "{} (*.log *.txt *.jsonl);;{} (*)".format(tr("Logs"), tr("All files")),
         )
         if name:
             self.open_log(Path(name))

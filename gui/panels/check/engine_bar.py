@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from core.check.dry_run import arguments, preferred
 from core.gguf import display
+from core.language import mark, tr
 from core.plan.plan import Plan
 from gui import theme
 from gui.widgets.elided_text import ElidedText
@@ -27,13 +28,13 @@ from gui.widgets.text import Style
 from gui.workers import engine
 from gui.workers.runner import Runner
 
-_ABSENT = (
+_ABSENT = mark(
     "No llama.cpp was found on the PATH. Choose the folder that it is in, or drop a log that it "
     "wrote elsewhere."
 )
-_COMMAND = "The command will stand here."
+_COMMAND = mark("The command will stand here.")
 
-_ELSEWHERE = "The model is not on this computer; download it to run it."
+_ELSEWHERE = mark("The model is not on this computer; download it to run it.")
 
 
 class EngineBar(QWidget):
@@ -54,14 +55,14 @@ class EngineBar(QWidget):
         self.command: tuple[str, ...] | None = None
         self.finder = Runner("find llama.cpp", self)
         self.program = ElidedText(style=Style.MUTED)
-        self.folder = button("Choose &folder…", "Where llama-server and its siblings are")
+        self.folder = button(tr("Choose &folder…"), tr("Where llama-server and its siblings are"))
         self.line = QLineEdit()
         self.line.setReadOnly(True)
-        self.line.setPlaceholderText(_COMMAND)
-        self.line.setAccessibleName("Command")
+        self.line.setPlaceholderText(tr(_COMMAND))
+        self.line.setAccessibleName(tr("Command"))
         self.copy = QToolButton()
-        self.copy.setToolTip("Copy the command")
-        self.copy.setAccessibleName("Copy the command")
+        self.copy.setToolTip(tr("Copy the command"))
+        self.copy.setAccessibleName(tr("Copy the command"))
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setColumnStretch(0, 1)
@@ -76,12 +77,12 @@ class EngineBar(QWidget):
 
     def look(self) -> None:
         """Look for llama.cpp, again."""
-        self.program.set_text("Looking for llama.cpp…")
+        self.program.set_text(tr("Looking for llama.cpp…"))
         self.finder.start(engine.finding(self._folder))
 
     def choose_folder(self) -> None:
         """Let the user say where llama.cpp is."""
-        name = QFileDialog.getExistingDirectory(self, "The folder of llama.cpp", self._folder)
+        name = QFileDialog.getExistingDirectory(self, tr("The folder of llama.cpp"), self._folder)
         if name:
             self.set_folder(name)
 
@@ -110,13 +111,13 @@ class EngineBar(QWidget):
     def _found(self, programs: dict[str, str]) -> None:
         self._programs = programs
         places = ", ".join(display(path) for path in programs.values())
-        self.program.set_text(f"Found: {places}" if places else _ABSENT)
+        self.program.set_text(tr("Found: {places}", places=places) if places else tr(_ABSENT))
         self._compose()
 
     def _compose(self) -> None:
         self.command = self._made()
         elsewhere = self._plan is not None and not self._plan.model.file.local
-        words = _ELSEWHERE if elsewhere else ""
+        words = tr(_ELSEWHERE) if elsewhere else ""
         self.line.setText(shown_command(self.command) if self.command else words)
         self.line.setCursorPosition(0)
         self.copy.setEnabled(self.command is not None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.check.engine_log import MIB, Size
-from core.check.values import Agreement, Row
+from core.check.values import REPACKED, Agreement, Row, agreement_words, part_words
+from core.language import tr, written
 from core.units import UnitSystem, format_bytes_in, format_share
 from gui.panels.check.history import Record
 from gui.tables.sheet import Column, Sheet
@@ -27,20 +28,21 @@ class RowSheet(Sheet):
         """Show these rows."""
         self._shown, self._units = tuple(rows), units
         unit = _UNITS[units]
-        names = [row.part for row in rows]
-        devices = [row.device for row in rows]
+        names = [part_words(row.part) for row in rows]
+        devices = [tr(row.device) for row in rows]
+        reasons = [tr(row.reason) for row in rows]
         columns = (
             Column(
                 "part",
-                "Part",
+                tr("Part"),
                 names.__getitem__,
                 names.__getitem__,
                 lambda: names,
-                widest="repacked weights",
+                widest=tr(REPACKED),
             ),
             Column(
                 "device",
-                "Device",
+                tr("Device"),
                 devices.__getitem__,
                 devices.__getitem__,
                 lambda: devices,
@@ -48,43 +50,47 @@ class RowSheet(Sheet):
             ),
             Column(
                 "estimate_bytes",
-                f"Plan, {unit}",
+                tr("Plan, {unit}", unit=unit),
                 lambda n: _bytes(rows[n].estimate, unit),
                 lambda n: rows[n].estimate,
                 lambda: [row.estimate or -1 for row in rows],
                 number=True,
-                widest="100,000.00",
+                widest=written(100_000, ",.2f"),
             ),
             Column(
                 "engine_bytes",
-                f"Engine, {unit}",
+                tr("Engine, {unit}", unit=unit),
                 lambda n: _size(rows[n].engine, unit),
                 lambda n: rows[n].engine.middle if rows[n].engine else None,  # type: ignore[union-attr]
                 lambda: [row.engine.middle if row.engine else -1 for row in rows],
                 number=True,
-                help="As llama.cpp prints it, rounded",
-                widest="10,000 to 10,001",
+                help=tr("As llama.cpp prints it, rounded"),
+                widest=_range(10_000 * MIB, 10_001 * MIB, "MiB"),
             ),
             Column(
                 "difference_bytes",
-                "Difference",
+                tr("Difference"),
                 lambda n: difference(rows[n], unit),
                 lambda n: rows[n].difference,
                 lambda: [abs(row.difference or 0) for row in rows],
                 number=True,
-                help="Plan less engine, in the same unit and as a share of the engine's figure",
-                widest="+10,000.00 (100 %)",
+                help=tr("Plan less engine, in the same unit and as a share of the engine's figure"),
+                widest=f"+{written(10_000, ',.2f')} (100 %)",
             ),
             Column(
                 "reason",
-                "Why",
-                lambda n: rows[n].reason,
-                lambda n: rows[n].reason,
-                lambda: [row.reason for row in rows],
+                tr("Why"),
+                reasons.__getitem__,
+                reasons.__getitem__,
+                lambda: reasons,
                 stretch=1,
             ),
         )
-        self.set_source(columns, len(rows), lambda: [f"{r.part} {r.device}".lower() for r in rows])
+        self.set_source(
+            columns,
+            len(rows),
+            lambda: [f"{p} {d}".lower() for p, d in zip(names, devices, strict=True)],
+        )
 
 
 class HistorySheet(Sheet):
@@ -95,16 +101,17 @@ class HistorySheet(Sheet):
         dates = [record.date.replace("T", " ")[:16] for record in records]
         models = [record.file or record.model for record in records]
         options = [_options(record) for record in records]
-        builds = [record.build or "unknown" for record in records]
-        sources = [record.source for record in records]
+        unknown = tr("unknown")
+        builds = [record.build or unknown for record in records]
+        sources = [tr(record.source) for record in records]
         results = [record.summary for record in records]
         texts = {
-            ("date", "Date", "2026-12-30 23:59", 0): dates,
-            ("model", "Model", "", 2): models,
-            ("options", "Options", "", 2): options,
-            ("result", "Result", "", 3): results,
-            ("source", "Source", "llama-completion", 0): sources,
-            ("build", "Build", "unknown", 0): builds,
+            ("date", tr("Date"), "2026-12-30 23:59", 0): dates,
+            ("model", tr("Model"), "", 2): models,
+            ("options", tr("Options"), "", 2): options,
+            ("result", tr("Result"), "", 3): results,
+            ("source", tr("Source"), "llama-completion", 0): sources,
+            ("build", tr("Build"), unknown, 0): builds,
         }
         columns = [
             Column(
@@ -126,7 +133,7 @@ def difference(row: Row, unit: str) -> str:
     if row.agreement is Agreement.NOT_COMPARED:
         return "–"
     if row.difference is None or row.agreement is Agreement.EQUAL:
-        return row.agreement.value
+        return agreement_words(row.agreement)
     share = f" ({format_share(abs(row.share))})" if row.share is not None else ""
     sign = "+" if row.difference > 0 else "−"
     return f"{sign}{format_bytes_in(abs(row.difference), unit)}{share}"
@@ -141,7 +148,13 @@ def _size(size: Size | None, unit: str) -> str:
         return "–"
     if size.high - size.low <= _RANGE:
         return format_bytes_in(size.middle, unit)
-    return f"{format_bytes_in(size.low, unit, 0)} to {format_bytes_in(size.high, unit, 0)}"
+    return _range(size.low, size.high, unit)
+
+
+def _range(low: int, high: int, unit: str) -> str:
+    return tr(
+        "{low} to {high}", low=format_bytes_in(low, unit, 0), high=format_bytes_in(high, unit, 0)
+    )
 
 
 def _options(record: Record) -> str:
@@ -149,12 +162,12 @@ def _options(record: Record) -> str:
     o = record.options
     words = []
     if isinstance(o.get("context"), int):
-        words.append(f"{o['context']:,} tokens")
+        words.append(tr("{count} tokens", count=written(o["context"])))
     if isinstance(o.get("slots"), int) and o["slots"] != 1:
-        words.append(f"{o['slots']} slots")
+        words.append(tr("{count} slots", count=o["slots"]))
     words.append(f"K {o.get('cache_k')} V {o.get('cache_v')}")
     if o.get("ubatch") not in (None, 512):
         words.append(f"ubatch {o['ubatch']}")
     if o.get("flash_attention") is False:
-        words.append("no flash attention")
+        words.append(tr("no flash attention"))
     return ", ".join(words)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QStringListModel, Qt, QTimer, Signal
 from PySide6.QtWidgets import QCompleter, QHBoxLayout, QLineEdit, QMenu, QWidget
 
 from core.gguf import display
+from core.language import tr
 from core.machine import catalogue, spec_of
 from core.machine.machine import Machine
 from core.machine.spec import THIS
@@ -37,8 +38,8 @@ class AddMachine(QWidget):
         self._chosen = chosen
         self._found: dict[str, str] = {}
         self.search = QLineEdit()
-        self.search.setPlaceholderText("Add a machine, like rtx 4090")
-        self.search.setAccessibleName("Add a machine from the catalogue")
+        self.search.setPlaceholderText(tr("Add a machine, like rtx 4090"))
+        self.search.setAccessibleName(tr("Add a machine from the catalogue"))
         self.search.setClearButtonEnabled(True)
         self._lines = QStringListModel(self)
         self.completer = QCompleter(self._lines, self)
@@ -47,7 +48,9 @@ class AddMachine(QWidget):
         self.search.setCompleter(self.completer)
         keep_whole(self.completer)
         self.menu = MenuButton(
-            "Add", "This computer, own machines, typed figures and combinations", self._fill
+            tr("Add"),
+            tr("This computer, own machines, typed figures and combinations"),
+            self._fill,
         )
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -85,7 +88,7 @@ class AddMachine(QWidget):
         self._found = {}
         for machine in self._chosen.own if words.strip() else ():
             if all(word in machine.name.casefold() for word in words.casefold().split()):
-                self._found[f"{display(machine.name)} (your own)"] = machine.id
+                self._found[tr("{machine} (your own)", machine=display(machine.name))] = machine.id
         for row in rows:
             line = f"{row.words}, {format_bandwidth(row.bandwidth)}"
             # Rows that read alike are told apart by their id.
@@ -99,7 +102,7 @@ class AddMachine(QWidget):
         elif self._found:
             self._take(next(iter(self._found)))
         elif line.strip():
-            self.said.emit("The catalogue has nothing like it; try fewer words.")
+            self.said.emit(tr("The catalogue has nothing like it; try fewer words."))
 
     def _take(self, line: str) -> None:
         id = self._found.get(line)
@@ -114,19 +117,21 @@ class AddMachine(QWidget):
         if text:
             self._chosen.add([text])
         else:
-            self.said.emit("A machine needs its memory; that of this one is not known.")
+            self.said.emit(tr("A machine needs its memory; that of this one is not known."))
 
     def _fill(self, menu: QMenu) -> None:
-        menu.addAction("This computer", lambda: self._chosen.add([THIS]))
+        menu.addAction(tr("This computer"), lambda: self._chosen.add([THIS]))
         machine = self._document.machine
         if machine.id != THIS:
             name = display(machine.name).replace("&", "&&")
-            menu.addAction(f"The plan's machine: {name}", lambda: self._add_machine(machine))
+            menu.addAction(
+                tr("The plan's machine: {name}", name=name), lambda: self._add_machine(machine)
+            )
         for each in self._chosen.own:
             name = display(each.name).replace("&", "&&")
             menu.addAction(name, partial(self._chosen.add, [each.id]))
         menu.addSeparator()
-        menu.addAction("Typed figures…", self.type_figures)
-        menu.addAction("Cards and RAM together…", self.combine)
+        menu.addAction(tr("Typed figures…"), self.type_figures)
+        menu.addAction(tr("Cards and RAM together…"), self.combine)
         menu.addSeparator()
-        menu.addAction("Own machines…", self.show_own)
+        menu.addAction(tr("Own machines…"), self.show_own)

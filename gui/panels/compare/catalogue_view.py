@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.compare import Point, sweep
 from core.compare.tables import room_words
+from core.language import mark, tr
 from core.machine import catalogue
 from core.machine.rows import DISCRETE
 from core.plan.plan import Verdict
@@ -23,7 +24,7 @@ from gui.widgets.text import Style, Text
 
 _AT_ONCE = 60  # machines in one turn of the event loop
 _AFTER_MS = 30
-_HEADING = "THE CATALOGUE: CLICK A MACHINE TO ADD IT (RINGED ONES ARE COMPARED)"
+_HEADING = mark("THE CATALOGUE: CLICK A MACHINE TO ADD IT (RINGED ONES ARE COMPARED)")
 _STEP = {UnitSystem.GIB: 2**30, UnitSystem.GB: 10**9}
 
 
@@ -42,11 +43,13 @@ class CatalogueView(QWidget):
         self._coming: list[Point] = []
         self._expected = False
         self.filters = Filters()
-        self.plot = ScatterPlot("The catalogue by memory and speed", "memory", "ceiling, tok/s")
-        self.plot.set_words("No machine of the catalogue has these properties.")
+        self.plot = ScatterPlot(
+            tr("The catalogue by memory and speed"), tr("memory"), tr("ceiling, tok/s")
+        )
+        self.plot.set_words(tr("No machine of the catalogue has these properties."))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(Text(_HEADING, Style.HEADING, wrap=True))
+        column.addWidget(Text(tr(_HEADING), Style.HEADING, wrap=True))
         column.addWidget(self.filters)
         column.addWidget(self.plot, 1)
         self._timer = QTimer(self)
@@ -112,8 +115,8 @@ class CatalogueView(QWidget):
         ]
         self.plot.set_dots(
             dots,
-            across=f"memory, {units.value}",
-            up="expected, tok/s" if self._expected else "ceiling, tok/s",
+            across=tr("memory, {unit}", unit=units.value),
+            up=tr("expected, tok/s") if self._expected else tr("ceiling, tok/s"),
         )
 
     def _dot(self, point: Point, ringed: bool, around: str) -> Dot:
@@ -126,19 +129,24 @@ class CatalogueView(QWidget):
         told = [
             row.name + (f" ({row.year})" if row.year else ""),
             f"{each if row.devices > 1 else size}, {format_bandwidth(row.bandwidth)}",
-            point.refused or f"{SHORT_WORDS[point.verdict]}, {self._room(point)}",
+            point.refused or f"{tr(SHORT_WORDS[point.verdict])}, {self._room(point)}",
         ]
         if around and row.kind in DISCRETE:
-            told.insert(2, f"in a computer with {around}")
+            told.insert(2, tr("in a computer with {ram}", ram=around))
         if rate:
-            told.append(f"{'expected' if self._expected else 'ceiling'} {format_rate(rate)}")
-        told.append("compared already" if ringed else "click to compare it")
+            words = format_rate(rate)
+            told.append(
+                tr("expected {rate}", rate=words)
+                if self._expected
+                else tr("ceiling {rate}", rate=words)
+            )
+        told.append(tr("compared already") if ringed else tr("click to compare it"))
         return Dot(row.id, memory / _STEP[units], rate, _verdict(point), "\n".join(told), ringed)
 
     def _room(self, point: Point) -> str:
         words = room_words(point.room, self._document.units)
         free = point.room.value is not None and point.room.value >= 0
-        return f"{words} free" if free else words
+        return tr("{size} free", size=words) if free else words
 
 
 def _verdict(point: Point) -> Verdict:

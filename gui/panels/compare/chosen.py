@@ -9,6 +9,7 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, Signal
 
 from core.compare import PROMPT
+from core.language import tr
 from core.machine import Ram, catalogue, in_computer, machine_from, own, ram_from, ram_of
 from core.machine.machine import Machine, with_margin
 from core.machine.spec import THIS
@@ -115,7 +116,9 @@ class Chosen(QObject):
         """Compare these as well."""
         more = tuple(dict.fromkeys((*self.texts, *texts)))
         if len(more) > MOST:
-            self.said.emit(f"{MOST} machines are compared at most; remove some first.")
+            self.said.emit(
+                tr("{count} machines are compared at most; remove some first.", count=MOST)
+            )
             return
         if more != self.texts:
             self._store(replace(self._stored, machines=more))

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu
 
 from core.compare.columns import Column, as_csv, as_json, as_markdown
+from core.language import tr
 from core.tabular import TextFormat
 from core.units import UnitSystem
 
@@ -28,4 +29,4 @@ def copy(
 def fill_copy(menu: QMenu, chosen: Callable[[TextFormat], None]) -> None:
     """A line for each form of text."""
     for form in TextFormat:
-        menu.addAction(f"Copy as {form.value}", partial(chosen, form))
+        menu.addAction(tr("Copy as {form}", form=form.value), partial(chosen, form))

@@ -6,6 +6,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from core.compare import Wanted
+from core.language import mark, tr
 from core.machine import catalogue
 from core.machine.catalogue import RowKind
 from gui.widgets.quiet_wheel import QuietWheel
@@ -13,13 +14,13 @@ from gui.widgets.wrap import Wrap
 
 _GIB = 2**30
 _KINDS = (
-    ("All kinds", None),
-    ("Cards", RowKind.DESKTOP_GPU),
-    ("Laptops", RowKind.LAPTOP_GPU),
-    ("Datacenter", RowKind.DATACENTER),
-    ("Integrated", RowKind.APU),
+    (mark("All kinds"), None),
+    (mark("Cards"), RowKind.DESKTOP_GPU),
+    (mark("Laptops"), RowKind.LAPTOP_GPU),
+    (mark("Datacenter"), RowKind.DATACENTER),
+    (mark("Integrated"), RowKind.APU),
     ("Apple", RowKind.APPLE),
-    ("Processors", RowKind.CPU),
+    (mark("Processors"), RowKind.CPU),
 )
 _SIZES = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
 _FIRST_YEAR = 2016
@@ -33,13 +34,22 @@ class Filters(Wrap):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         rows = catalogue.all()
-        self.kind = _box("Kind", [words for words, _ in _KINDS])
-        self.vendor = _box("Maker", ["All makers", *sorted({row.vendor for row in rows})])
-        self.memory = _box("Memory", ["Any memory", *(f"{size} GB or more" for size in _SIZES)])
+        self.kind = _box(tr("Kind of the machines drawn"), [tr(words) for words, _ in _KINDS])
+        self.vendor = _box(
+            tr("Maker of the machines drawn"),
+            [tr("All makers"), *sorted({row.vendor for row in rows})],
+        )
+        self.memory = _box(
+            tr("Memory of the machines drawn"),
+            [tr("Any memory"), *(tr("{size} GB or more", size=size) for size in _SIZES)],
+        )
         last = max(row.year or 0 for row in rows)
         self._years = tuple(range(last, _FIRST_YEAR, -1))
-        self.year = _box("Year", ["Any year", *(f"Since {year}" for year in self._years)])
-        self.only_fitting = QCheckBox("Only what fits")
+        self.year = _box(
+            tr("Year of the machines drawn"),
+            [tr("Any year"), *(tr("Since {year}", year=str(year)) for year in self._years)],
+        )
+        self.only_fitting = QCheckBox(tr("Only what fits"))
         quiet = QuietWheel(self)
         boxes = (self.kind, self.vendor, self.memory, self.year)
         for box in boxes:
@@ -62,5 +72,5 @@ class Filters(Wrap):
 def _box(name: str, lines: list[str]) -> QComboBox:
     box = QComboBox()
     box.addItems(lines)
-    box.setAccessibleName(f"{name} of the machines drawn")
+    box.setAccessibleName(name)
     return box

@@ -13,6 +13,7 @@ from core.compare import Cell, contexts_of, recipes_of
 from core.compare.grid import cell
 from core.compare.tables import grid_columns
 from core.gguf import display
+from core.language import mark, tr, trn
 from core.tabular import TextFormat
 from core.units import format_tokens
 from gui.document import Document
@@ -25,7 +26,7 @@ from gui.widgets.verdict_cells import VerdictCells
 from gui.widgets.wrap import Wrap
 
 _AFTER_MS = 30
-_HOW = (
+_HOW = mark(
     "Speeds are what to expect with the context full (≤: the ceiling, where there is no data), in "
     "brackets where it does not fit. Click a cell, or press Enter on it, to plan with it."
 )
@@ -45,17 +46,17 @@ class GridView(QWidget):
         self.model = GridModel(self)
         self.cells = VerdictCells()
         self.cells.setModel(self.model)
-        self.cells.setAccessibleName("Quantization by context")
-        self.cells.setAccessibleDescription(_HOW)
+        self.cells.setAccessibleName(tr("Quantization by context"))
+        self.cells.setAccessibleDescription(tr(_HOW))
         self.where = LiveText(Style.STRONG)
-        self.copy_button = MenuButton("Copy", "All cells, as text", self._fill_copy)
+        self.copy_button = MenuButton(tr("Copy"), tr("All cells, as text"), self._fill_copy)
         top = Wrap(last_right=True)
         top.set_cells([self.where, self.copy_button])
         space = self.fontMetrics().averageCharWidth()
         column = QVBoxLayout(self)
         column.setContentsMargins(space, space, space, space)
         column.addWidget(top)
-        column.addWidget(Text(_HOW, Style.MUTED, wrap=True))
+        column.addWidget(Text(tr(_HOW), Style.MUTED, wrap=True))
         column.addWidget(self.cells, 1)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -78,7 +79,14 @@ class GridView(QWidget):
             if (found := self.model.cell(row, column)) is not None
         ]
         exports.copy(form, grid_columns(), cells, self._document.units)
-        self.said.emit(f"{len(cells)} cells copied as {form.value}.")
+        self.said.emit(
+            trn(
+                "{count} cell copied as {form}.",
+                "{count} cells copied as {form}.",
+                len(cells),
+                form=form.value,
+            )
+        )
 
     def showEvent(self, event: QShowEvent) -> None:
         """What changed while it was out of sight is shown now."""
@@ -136,7 +144,13 @@ class GridView(QWidget):
         recipe, context = self.model.recipes[row], self.model.contexts[column]
         self._document.end_step()  # every click is a step of its own
         self._document.choose(requantize=recipe.ftype, context=context, depth=None)
-        self.said.emit(f"The plan is for {recipe.label}, {format_tokens(context)} tokens now.")
+        self.said.emit(
+            tr(
+                "The plan is for {recipe}, {tokens} tokens now.",
+                recipe=recipe.label,
+                tokens=format_tokens(context),
+            )
+        )
 
     def _fill_copy(self, menu: QMenu) -> None:
         exports.fill_copy(menu, self.copy)

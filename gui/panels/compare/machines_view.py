@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 from core.compare import MachineRow, compare_machines, with_price
 from core.compare.tables import machine_columns
 from core.gguf import display
+from core.language import mark, tr, trn, written
 from core.tabular import TextFormat
 from gui.document import Document
 from gui.panels.compare import exports
@@ -48,8 +49,8 @@ from gui.widgets.wrap import Wrap
 _MOST_TOKENS = 10_000_000
 _BESIDE = 140  # characters from which the two plots stand beside each other
 _LEAST_ROWS, _MOST_ROWS = 4, 9
-_NO_SPEED = "No speed is known: a bandwidth is missing, or there is no data for such a plan."
-_NOBODY = "Nothing is compared. Add machines above, or click one in the catalogue below."
+_NO_SPEED = mark("No speed is known: a bandwidth is missing, or there is no data for such a plan.")
+_NOBODY = mark("Nothing is compared. Add machines above, or click one in the catalogue below.")
 
 
 class MachinesView(QScrollArea):
@@ -81,17 +82,19 @@ class MachinesView(QScrollArea):
         if row is not None:
             self._document.end_step()  # every click is a step of its own
             self._document.set_machine(row.machine)
-            self._say(f"The plan is for {display(row.machine.name)} now.")
+            self._say(tr("The plan is for {name} now.", name=display(row.machine.name)))
 
     def remove(self) -> None:
         """Compare the selected machines no longer."""
         gone = [self.sheet.items[n].key for n in self.table.selected_rows()]
         if gone:
             self._chosen.remove(gone)
-            count = len(gone)
             self._say(
-                f"{count} machine{'s' if count > 1 else ''} compared no longer; Add brings "
-                f"{'them' if count > 1 else 'it'} back, prices are kept."
+                trn(
+                    "{count} machine compared no longer; Add brings it back, prices are kept.",
+                    "{count} machines compared no longer; Add brings them back, prices are kept.",
+                    len(gone),
+                )
             )
 
     def type_price(self, text: str, source_row: int | None = None) -> None:
@@ -109,7 +112,14 @@ class MachinesView(QScrollArea):
     def copy(self, form: TextFormat) -> None:
         """Put the table on the clipboard as it is sorted."""
         exports.copy(form, self.sheet.facts, self.sheet.shown(), self._document.units)
-        self._say(f"{len(self._rows)} machines copied as {form.value}.")
+        self._say(
+            trn(
+                "{count} machine copied as {form}.",
+                "{count} machines copied as {form}.",
+                len(self._rows),
+                form=form.value,
+            )
+        )
 
     # What is shown.
 
@@ -176,11 +186,11 @@ class MachinesView(QScrollArea):
         expected = self.measure.currentIndex() == 1
         found = [(self._short(row), row.figures) for row in self._rows]
         plan = self._document.plan
-        self.curves.set_words(_NO_SPEED if self._rows else "Nothing is compared.")
+        self.curves.set_words(tr(_NO_SPEED) if self._rows else tr("Nothing is compared."))
         self.curves.set_lines(
             [curve_of(name, figures, expected=expected) for name, figures in found],
             plan.settings.depth if plan else None,
-            "expected, tok/s" if expected else "ceiling, tok/s",
+            tr("expected, tok/s") if expected else tr("ceiling, tok/s"),
         )
         self.catalogue.show_expected(expected)
 
@@ -195,7 +205,7 @@ class MachinesView(QScrollArea):
         self.used.setVisible(used)
         price = row.price.value if row else None
         if not self.price.hasFocus():
-            self.price.setText("" if price is None else f"{price:,.10g}")
+            self.price.setText("" if price is None else written(price, ",.10g"))
 
     def _short(self, row: MachineRow) -> str:
         """The name at a curve, where there is no room for what all cards have around them."""
@@ -216,7 +226,7 @@ class MachinesView(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName("Machines compared")
+        self.setAccessibleName(tr("Machines compared"))
         self.add = AddMachine(self._document, self._chosen)
         self.ram = RamRow(self._chosen)
         self.prompt = QSpinBox()
@@ -224,7 +234,7 @@ class MachinesView(QScrollArea):
         self.prompt.setGroupSeparatorShown(True)
         self.prompt.setRange(1, _MOST_TOKENS)
         self.prompt.setSingleStep(256)
-        self.prompt.setSuffix(" tokens")
+        self.prompt.setSuffix(tr(" tokens"))
         self.prompt.setValue(self._chosen.prompt)
         self.prompt.setKeyboardTracking(False)
         self.currency = QLineEdit(self._chosen.stored.currency)
@@ -232,24 +242,26 @@ class MachinesView(QScrollArea):
         self.currency.setMaxLength(8)
         self.currency.setFixedWidth(8 * self.fontMetrics().averageCharWidth())
         self.measure = QComboBox()
-        self.measure.addItems(["Ceiling", "Expected"])
+        self.measure.addItems([tr("Ceiling"), tr("Expected")])
         self.sheet = FactSheet[MachineRow]("price", self)
         self.table = SheetView(self.sheet, "machine")
-        self.table.setAccessibleName("Machines compared")
-        self.table.set_placeholder(_NOBODY)
+        self.table.setAccessibleName(tr("Machines compared"))
+        self.table.set_placeholder(tr(_NOBODY))
         self.table.setEditTriggers(SheetView.EditTrigger.EditKeyPressed)
         self.name = LiveText(Style.STRONG)
-        self.used = Text("the plan is for it", Style.MUTED)
-        self.use_button = QPushButton("&Use this machine")
-        self.use_button.setToolTip("Plan for it; so does Enter or a double-click on its row")
-        self.remove_button = QPushButton("&Remove")
-        self.remove_button.setToolTip("Compare it no longer; so does the Delete key on its row")
+        self.used = Text(tr("the plan is for it"), Style.MUTED)
+        self.use_button = QPushButton(tr("&Use this machine"))
+        self.use_button.setToolTip(tr("Plan for it; so does Enter or a double-click on its row"))
+        self.remove_button = QPushButton(tr("&Remove"))
+        self.remove_button.setToolTip(tr("Compare it no longer; so does the Delete key on its row"))
         self.price = QLineEdit()
-        self.price.setPlaceholderText("not known")
+        self.price.setPlaceholderText(tr("not known"))
         self.price.setFixedWidth(12 * self.fontMetrics().averageCharWidth())
-        self.copy_button = MenuButton("Copy", "The table, as text", self._fill_copy)
-        self.picture_button = MenuButton("Save picture", "A plot, as a file", self._fill_pictures)
-        self.curves = CurvesPlot("Speed by depth")
+        self.copy_button = MenuButton(tr("Copy"), tr("The table, as text"), self._fill_copy)
+        self.picture_button = MenuButton(
+            tr("Save picture"), tr("A plot, as a file"), self._fill_pictures
+        )
+        self.curves = CurvesPlot(tr("Speed by depth"))
         self.catalogue = CatalogueView(self._document, self._chosen)
         quiet = QuietWheel(self)
         quiet.guard(self.prompt, self.measure)
@@ -257,8 +269,8 @@ class MachinesView(QScrollArea):
         top.set_cells(
             [
                 self.add,
-                labelled("First token of a &prompt of", self.prompt),
-                labelled("&Draw", self.measure),
+                labelled(tr("First token of a &prompt of"), self.prompt),
+                labelled(tr("&Draw"), self.measure),
                 together(self.copy_button, self.picture_button),
             ]
         )
@@ -266,21 +278,21 @@ class MachinesView(QScrollArea):
         below.set_cells(
             # The name is last: nothing to click moves when it becomes longer.
             [
-                together(label_for("Pri&ce", self.price), self.price, self.currency),
+                together(label_for(tr("Pri&ce"), self.price), self.price, self.currency),
                 self.use_button,
                 self.remove_button,
                 self.name,
                 self.used,
             ]
         )
-        self.prompt.setAccessibleName("First token of a prompt of")
-        self.measure.setAccessibleName("Draw")
-        self.price.setAccessibleName("Price of this machine")
-        self.currency.setAccessibleName("Currency of all prices")
+        self.prompt.setAccessibleName(tr("First token of a prompt of"))
+        self.measure.setAccessibleName(tr("Draw"))
+        self.price.setAccessibleName(tr("Price of this machine"))
+        self.currency.setAccessibleName(tr("Currency of all prices"))
         curves = QWidget()
         column = QVBoxLayout(curves)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(Text("FROM AN EMPTY CACHE TO A FULL ONE", Style.HEADING))
+        column.addWidget(Text(tr("FROM AN EMPTY CACHE TO A FULL ONE"), Style.HEADING))
         column.addWidget(self.curves, 1)
         self._plots = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         space = self.fontMetrics().averageCharWidth()
@@ -342,7 +354,7 @@ class MachinesView(QScrollArea):
 
     def _fill_pictures(self, menu: QMenu) -> None:
         for plot, words, name in (
-            (self.curves, "Curves over depth…", "speed-by-depth"),
-            (self.catalogue.plot, "Memory against speed…", "catalogue"),
+            (self.curves, tr("Curves over depth…"), "speed-by-depth"),
+            (self.catalogue.plot, tr("Memory against speed…"), "catalogue"),
         ):
             menu.addAction(words, partial(self._save_picture, plot, name))

@@ -22,6 +22,7 @@ import resources
 from core.compare import Candidate, ModelRow, compare_models
 from core.compare.tables import model_columns
 from core.gguf import display
+from core.language import tr, trn
 from core.model import recipe_sizes
 from core.model.model import Model
 from core.tabular import TextFormat
@@ -110,14 +111,21 @@ class ModelsView(QScrollArea):
         model = row.candidate.model
         if model is self._document.model:
             self._document.choose(requantize=row.candidate.requantize)
-            self.said.emit(f"The plan is for {row.label} now.")
+            self.said.emit(tr("The plan is for {name} now.", name=row.label))
         else:
             self.open_asked.emit(model.file.header.path)
 
     def copy(self, form: TextFormat) -> None:
         """Put the table on the clipboard as it is sorted."""
         exports.copy(form, self.sheet.facts, self.sheet.shown(), self._document.units)
-        self.said.emit(f"{len(self._rows)} models copied as {form.value}.")
+        self.said.emit(
+            trn(
+                "{count} model copied as {form}.",
+                "{count} models copied as {form}.",
+                len(self._rows),
+                form=form.value,
+            )
+        )
 
     # Reading files, one after the other.
 
@@ -127,14 +135,15 @@ class ModelsView(QScrollArea):
         elif self.isVisible() and not self.reader.running:
             path = self._waiting[0]
             self._awaited = True
-            self.status.set_text(f"Reading {display(Path(path).name)}…")
+            self.status.set_text(tr("Reading {name}…", name=display(Path(path).name)))
             self.reader.start(opening.opening(Path(path)))
 
     def _reading_ended(self) -> None:
         """Go on with the next file. One without an answer is not read for ever; but where the page
         was closed meanwhile it waits for the next time."""
         if self._awaited and self.isVisible():
-            self.said.emit(f"{display(Path(self._waiting.pop(0)).name)} could not be read.")
+            name = display(Path(self._waiting.pop(0)).name)
+            self.said.emit(tr("{name} could not be read.", name=name))
             self._keep()
         self._read_next()
 
@@ -145,8 +154,9 @@ class ModelsView(QScrollArea):
             self._files[path] = model
         else:
             name = display(Path(path).name)
-            why = model.file.problems[0].message if model.file.problems else "it holds no tensors"
-            self.said.emit(f"{name} is not compared: {why}")
+            found = model.file.problems
+            why = tr(found[0].message) if found else tr("it holds no tensors")
+            self.said.emit(tr("{name} is not compared: {why}", name=name, why=why))
         self._keep()
         self._follow()
 
@@ -190,7 +200,7 @@ class ModelsView(QScrollArea):
         self._show()
 
     def _show(self) -> None:
-        self.where.set_text(f"on {display(self._document.machine.name)}")
+        self.where.set_text(tr("on {machine}", machine=display(self._document.machine.name)))
         self.sheet.show(model_columns(), self._rows, self._document.units)
         self.table.share_room()
         if self._rows and self.table.current_row() < 0:
@@ -211,7 +221,7 @@ class ModelsView(QScrollArea):
         row = self._current()
         opened = row is not None and row.candidate.model is self._document.model
         own = row is not None and row.candidate.requantize == self._document.choice.requantize
-        self.use_button.setText("&Use this quantization" if opened else "&Open this model")
+        self.use_button.setText(tr("&Use this quantization") if opened else tr("&Open this model"))
         self.use_button.setEnabled(row is not None and not (opened and own))
         self.remove_button.setEnabled(row is not None and not (opened and own))
         self.name.set_text(_title(row) if row else "")
@@ -226,27 +236,31 @@ class ModelsView(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setAccessibleName("Models compared")
-        self.add_button = QPushButton("&Add files…")
+        self.setAccessibleName(tr("Models compared"))
+        self.add_button = QPushButton(tr("&Add files…"))
         self.specimens_button = MenuButton(
-            "Add a specimen", "Well-known models that come with the program", self._fill_specimens
+            tr("Add a specimen"),
+            tr("Well-known models that come with the program"),
+            self._fill_specimens,
         )
         self.recipes_button = MenuButton(
-            "Add a quantization", "The open model in another quantization", self._fill_recipes
+            tr("Add a quantization"),
+            tr("The open model in another quantization"),
+            self._fill_recipes,
         )
         self.where = LiveText(Style.MUTED)
         self.status = LiveText(Style.MUTED)
-        self.copy_button = MenuButton("Copy", "The table, as text", self._fill_copy)
-        self.picture_button = QPushButton("Save picture…")
+        self.copy_button = MenuButton(tr("Copy"), tr("The table, as text"), self._fill_copy)
+        self.picture_button = QPushButton(tr("Save picture…"))
         self.sheet = FactSheet[ModelRow](parent=self)
         self.table = SheetView(self.sheet, "model")
-        self.table.setAccessibleName("Models compared")
+        self.table.setAccessibleName(tr("Models compared"))
         self.name = LiveText(Style.STRONG)
         self.mechanism = LiveText(Style.MUTED, wrap=True)
-        self.use_button = QPushButton("&Open this model")
-        self.remove_button = QPushButton("&Remove")
-        self.curves = CurvesPlot("Speed of the models by depth")
-        self.curves.set_words("No speed is known: a bandwidth is missing.")
+        self.use_button = QPushButton(tr("&Open this model"))
+        self.remove_button = QPushButton(tr("&Remove"))
+        self.curves = CurvesPlot(tr("Speed of the models by depth"))
+        self.curves.set_words(tr("No speed is known: a bandwidth is missing."))
         top = Wrap()
         top.set_cells(
             [
@@ -269,7 +283,7 @@ class ModelsView(QScrollArea):
         column.addWidget(self.table)
         column.addWidget(below)
         column.addWidget(self.mechanism)
-        column.addWidget(Text("FROM AN EMPTY CACHE TO A FULL ONE", Style.HEADING))
+        column.addWidget(Text(tr("FROM AN EMPTY CACHE TO A FULL ONE"), Style.HEADING))
         column.addWidget(self.curves, 1)
         self.setWidget(inside)
         self.add_button.clicked.connect(self._ask_for_files)
@@ -283,7 +297,10 @@ class ModelsView(QScrollArea):
 
     def _ask_for_files(self) -> None:
         names, _ = QFileDialog.getOpenFileNames(
-            self, "Add models", "", "GGUF models (*.gguf);;All files (*)"
+            self,
+            tr("Add models"),
+            "",
+            "{} (*.gguf);;{} (*)".format(tr("GGUF models"), tr("All files")),
         )
         self.add_files([Path(name) for name in names])
 
@@ -298,8 +315,10 @@ class ModelsView(QScrollArea):
     def _fill_recipes(self, menu: QMenu) -> None:
         model = self._document.model
         for size in recipe_sizes(model) if model is not None else ():
-            needs = " (with an importance matrix)" if size.needs_imatrix else ""
-            menu.addAction(f"{size.ftype}{needs}", partial(self.add_recipe, size.ftype))
+            words = size.ftype
+            if size.needs_imatrix:
+                words = tr("{recipe} (with an importance matrix)", recipe=size.ftype)
+            menu.addAction(words, partial(self.add_recipe, size.ftype))
 
     def _fill_copy(self, menu: QMenu) -> None:
         exports.fill_copy(menu, self.copy)

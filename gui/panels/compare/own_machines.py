@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.gguf import display
+from core.language import mark, tr, trn
 from core.machine import Machine, own
 from core.provenance import format_value
 from gui.document import Document
@@ -29,8 +30,9 @@ from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
-_FILES = "Machines (*.json);;All files (*)"
-_WHAT = "A report tells what a plan needs: no serial numbers, no names of people or computers."
+_WHAT = mark(
+    "A report tells what a plan needs: no serial numbers, no names of people or computers."
+)
 
 _SIZE = (96, 22)  # letters and lines
 
@@ -44,26 +46,26 @@ class OwnMachinesDialog(QDialog):
 
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Own machines")
+        self.setWindowTitle(tr("Own machines"))
         self._document = document
         stored = own.load()
         self._machines = stored.machines
-        self.list = LineList("Own machines")
+        self.list = LineList(tr("Own machines"))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.status = LiveText(Style.MUTED, wrap=True)
         self._before: tuple[Machine, ...] = ()
-        self.undo = QPushButton("U&ndo")
-        self.undo.setAccessibleName("Bring the deleted machine back")
+        self.undo = QPushButton(tr("U&ndo"))
+        self.undo.setAccessibleName(tr("Bring the deleted machine back"))
         self.undo.hide()
-        self.compare = QPushButton("Com&pare")
-        self.plan = QPushButton("&Use for the plan")
-        self.rename = QPushButton("&Rename…")
-        self.delete = QPushButton("&Delete")
-        self.save_report = QPushButton("Save &report…")
-        self.add_typed = QPushButton("&Type figures…")
-        self.add_present = QPushButton("&Keep the plan's machine")
-        self.import_file = QPushButton("&Open a report or list…")
-        self.export = QPushButton("E&xport all…")
+        self.compare = QPushButton(tr("Com&pare"))
+        self.plan = QPushButton(tr("&Use for the plan"))
+        self.rename = QPushButton(tr("&Rename…"))
+        self.delete = QPushButton(tr("&Delete"))
+        self.save_report = QPushButton(tr("Save &report…"))
+        self.add_typed = QPushButton(tr("&Type figures…"))
+        self.add_present = QPushButton(tr("&Keep the plan's machine"))
+        self.import_file = QPushButton(tr("&Open a report or list…"))
+        self.export = QPushButton(tr("E&xport all…"))
         of_one = Wrap()
         self._of_one = (self.compare, self.plan, self.rename, self.delete, self.save_report)
         of_all = Wrap()
@@ -73,7 +75,7 @@ class OwnMachinesDialog(QDialog):
         column.addWidget(self.list, 1)
         column.addWidget(of_one)
         column.addWidget(of_all)
-        column.addWidget(Text(_WHAT, Style.MUTED, wrap=True))
+        column.addWidget(Text(tr(_WHAT), Style.MUTED, wrap=True))
         foot = QHBoxLayout()
         foot.addWidget(self.status, 1)
         foot.addWidget(self.undo)
@@ -91,7 +93,7 @@ class OwnMachinesDialog(QDialog):
             (self.add_present, lambda: self._add(self._document.machine)),
             (self.import_file, self._import),
             (self.export, self._export),
-            (self.undo, lambda: self._keep(self._before, "Brought back.")),
+            (self.undo, lambda: self._keep(self._before, tr("Brought back."))),
         ):
             button.setAutoDefault(False)
             button.clicked.connect(slot)
@@ -100,7 +102,7 @@ class OwnMachinesDialog(QDialog):
         open_at(self, *_SIZE)
         self._show()
         if stored.problem is not None:
-            self.status.set_text(f"{stored.problem.message} {stored.problem.advice}")
+            self.status.set_text(f"{tr(stored.problem.message)} {tr(stored.problem.advice)}")
 
     def take_file(self, path: Path) -> None:
         """Keep the machines of a report or of an exported list."""
@@ -112,17 +114,37 @@ class OwnMachinesDialog(QDialog):
         before = len(self._machines)
         machines = own.imported(self._machines, found)
         more = len(machines) - before
-        words = f"{more} of {len(found)} machines added" if more else "All of them are here already"
-        self._keep(machines, f"{words}.")
+        words = tr("All of them are here already.")
+        if more:
+            words = trn(
+                "{count} of {all} machines added.",
+                "{count} of {all} machines added.",
+                more,
+                all=len(found),
+            )
+        self._keep(machines, words)
 
     def save_list(self, path: Path) -> None:
         """Write all machines for another computer."""
         try:
             own.export(path, self._machines)
         except OSError as error:
-            self.status.set_text(f"{display(path.name)} could not be written: {error.strerror}.")
+            self.status.set_text(
+                tr(
+                    "{name} could not be written: {why}.",
+                    name=display(path.name),
+                    why=error.strerror,
+                )
+            )
             return
-        self.status.set_text(f"{len(self._machines)} machines written to {display(path.name)}.")
+        self.status.set_text(
+            trn(
+                "{count} machine written to {name}.",
+                "{count} machines written to {name}.",
+                len(self._machines),
+                name=display(path.name),
+            )
+        )
 
     def rename_to(self, name: str) -> None:
         """Give the machine that is chosen in the list another name."""
@@ -131,16 +153,16 @@ class OwnMachinesDialog(QDialog):
         except ValueError as error:
             self.status.set_text(f"{str(error)[:1].upper()}{str(error)[1:]}.")
             return
-        self._keep(machines, "Renamed.")
+        self._keep(machines, tr("Renamed."))
 
     def _current(self) -> Machine:
         return self._machines[self.list.currentRow()]
 
     def _add(self, machine: Machine) -> None:
         if all(device.memory.value is None for device in machine.devices):
-            self.status.set_text("Nothing is known of this machine yet.")
+            self.status.set_text(tr("Nothing is known of this machine yet."))
             return
-        self._keep(own.added(self._machines, machine), "Kept.")
+        self._keep(own.added(self._machines, machine), tr("Kept."))
         self.list.setCurrentRow(len(self._machines) - 1)
 
     def _keep(self, machines: tuple[Machine, ...], words: str) -> None:
@@ -148,7 +170,8 @@ class OwnMachinesDialog(QDialog):
         try:
             own.save(machines)
         except OSError as error:
-            self.status.set_text(f"Your machines could not be saved: {error.strerror or error}.")
+            why = error.strerror or error
+            self.status.set_text(tr("Your machines could not be saved: {why}.", why=why))
             return
         self._before, self._machines = self._machines, machines
         self.undo.setVisible(len(machines) < len(self._before))
@@ -172,21 +195,23 @@ class OwnMachinesDialog(QDialog):
 
     def _enable(self) -> None:
         if not self._machines:
-            self.status.set_text("No machine is kept yet.")
+            self.status.set_text(tr("No machine is kept yet."))
         for button in self._of_one:
             button.setEnabled(self.list.currentRow() >= 0)
         self.export.setEnabled(bool(self._machines))
 
     def _rename(self) -> None:
         name, accepted = QInputDialog.getText(
-            self, "Rename", "Name", QLineEdit.EchoMode.Normal, self._current().name
+            self, tr("Rename"), tr("Name"), QLineEdit.EchoMode.Normal, self._current().name
         )
         if accepted:
             self.rename_to(name)
 
     def _delete(self) -> None:
         name = display(self._current().name)
-        self._keep(own.removed(self._machines, self._current().id), f"{name} deleted.")
+        self._keep(
+            own.removed(self._machines, self._current().id), tr("{name} deleted.", name=name)
+        )
 
     def _type(self) -> None:
         dialog = OwnMachineDialog(self._document.machine, self._document.units, self)
@@ -195,22 +220,28 @@ class OwnMachinesDialog(QDialog):
 
     def _save_report(self) -> None:
         machine = self._current()
-        name, _ = QFileDialog.getSaveFileName(self, "Save report", f"{machine.id}.json", _FILES)
+        name, _ = QFileDialog.getSaveFileName(
+            self, tr("Save report"), f"{machine.id}.json", _files()
+        )
         if not name:
             return
         try:
             Path(name).write_text(own.report(machine), "utf-8")
         except OSError as error:
-            self.status.set_text(f"The report could not be written: {error.strerror}.")
+            self.status.set_text(tr("The report could not be written: {why}.", why=error.strerror))
             return
-        self.status.set_text(f"Written to {display(Path(name).name)}.")
+        self.status.set_text(tr("Written to {name}.", name=display(Path(name).name)))
 
     def _import(self) -> None:
-        name, _ = QFileDialog.getOpenFileName(self, "Open a report or list", "", _FILES)
+        name, _ = QFileDialog.getOpenFileName(self, tr("Open a report or list"), "", _files())
         if name:
             self.take_file(Path(name))
 
     def _export(self) -> None:
-        name, _ = QFileDialog.getSaveFileName(self, "Export", "machines.json", _FILES)
+        name, _ = QFileDialog.getSaveFileName(self, tr("Export"), "machines.json", _files())
         if name:
             self.save_list(Path(name))
+
+
+def _files() -> str:
+    return "{} (*.json);;{} (*)".format(tr("Machines"), tr("All files"))

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
 
+from core.language import tr
 from gui.document import Document
 from gui.panels.compare.chosen import Chosen
 from gui.panels.compare.grid_view import GridView
@@ -34,12 +35,12 @@ class ComparePage(QWidget):
         self.machines = MachinesView(document, self.chosen)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName("What is compared")
+        self.tabs.setAccessibleName(tr("What is compared"))
         self.models = ModelsView(document, self.chosen)
         self.grid = GridView(document)
-        self.tabs.addTab(self.machines, "Machines")
-        self.tabs.addTab(self.models, "Models")
-        self.tabs.addTab(self.grid, "Quantization × context")
+        self.tabs.addTab(self.machines, tr("Machines"))
+        self.tabs.addTab(self.models, tr("Models"))
+        self.tabs.addTab(self.grid, tr("Quantization × context"))
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.tabs)

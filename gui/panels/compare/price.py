@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core.language import plain, tr, written
 from gui.settings import MOST_PRICE
 
 _PRICE = re.compile(r"(?:[0-9]{1,3}(?:[, ][0-9]{3})+|[0-9]+)(?:\.[0-9]{1,4})?")
@@ -14,9 +15,17 @@ def parse_price(text: str) -> float | None:
     text = text.strip()
     if not text:
         return None
-    if not _PRICE.fullmatch(text):
-        raise ValueError(f"“{text[:20]}” is no price; write it like 1599 or 1,599.00.")
-    price = float(text.replace(",", "").replace(" ", ""))
+    amount = plain(text)
+    if not _PRICE.fullmatch(amount):
+        raise ValueError(
+            tr(
+                "“{text}” is no price; write it like {one} or {other}.",
+                text=text[:20],
+                one=written(1599, ""),
+                other=written(1599, ",.2f"),
+            )
+        )
+    price = float(amount.replace(",", "").replace(" ", ""))
     if price > MOST_PRICE:
-        raise ValueError(f"No machine costs more than {MOST_PRICE:,.0f}.")
+        raise ValueError(tr("No machine costs more than {most:,.0f}.", most=MOST_PRICE))
     return price or None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
+from core.language import mark, plain, tr
 from core.machine import ASSUMED_RAM, Ram, typed_ram
 from core.units import format_bandwidth, format_bytes, parse_bandwidth, parse_bytes
 from gui.panels.compare.chosen import Chosen
@@ -13,11 +14,11 @@ from gui.widgets.text import Style, Text
 from gui.widgets.together import together
 from gui.widgets.wrap import Wrap
 
-_WHY = (
+_WHY = mark(
     "Experts and layers that are left in RAM are read from there: without its rate nobody can say "
     "how fast they are. A machine that names its own RAM stays as it is."
 )
-_OFF = "a card's computer is not known: no speed where something is left in RAM"
+_OFF = mark("a card's computer is not known: no speed where something is left in RAM")
 
 
 class RamRow(Wrap):
@@ -32,20 +33,20 @@ class RamRow(Wrap):
         super().__init__(parent=parent)
         self._chosen = chosen
         letters = self.fontMetrics().averageCharWidth()
-        self.used = QCheckBox("Cards sit in a computer wit&h")
-        self.used.setToolTip(_WHY)
+        self.used = QCheckBox(tr("Cards sit in a computer wit&h"))
+        self.used.setToolTip(tr(_WHY))
         self.amount, self.rate = QLineEdit(), QLineEdit()
         for field, name, width in (
-            (self.amount, "RAM of the computer around a card", 12),
-            (self.rate, "How fast that RAM is read", 14),
+            (self.amount, tr("RAM of the computer around a card"), 12),
+            (self.rate, tr("How fast that RAM is read"), 14),
         ):
             field.setAccessibleName(name)
-            field.setToolTip(f"{name}. {_WHY} Empty for what is usual.")
+            field.setToolTip(tr("{what}. {why} Empty for what is usual.", what=name, why=tr(_WHY)))
             field.setFixedWidth(width * letters)
             field.editingFinished.connect(self._typed)
         self.note = LiveText(Style.MUTED)
         self.set_cells(
-            [together(self.used, self.amount, Text("RAM at"), self.rate), self.note],
+            [together(self.used, self.amount, Text(tr("RAM at")), self.rate), self.note],
         )
         self.used.clicked.connect(self._switched)
         chosen.changed.connect(self._show)
@@ -66,8 +67,8 @@ class RamRow(Wrap):
         else:
             try:
                 # What was not typed is kept as it is, not as it is rounded.
-                count = parse_bytes(size.text(), "GiB") if size.isModified() else now.size
-                speed = parse_bandwidth(rate.text()) if rate.isModified() else now.rate
+                count = parse_bytes(plain(size.text()), "GiB") if size.isModified() else now.size
+                speed = parse_bandwidth(plain(rate.text())) if rate.isModified() else now.rate
                 self._chosen.set_ram(typed_ram(count, speed))
             except ValueError as error:
                 self.said.emit(f"{str(error)[:1].upper()}{str(error)[1:]}.")
@@ -84,9 +85,12 @@ class RamRow(Wrap):
             field.setEnabled(ram is not None)
             field.setText(text)
             field.setModified(False)
-        self.note.set_text(f"each with {ram.words}, {self._why(ram)}" if ram else _OFF)
+        self.note.set_text(
+            tr("each with {ram}, {why}", ram=ram.words, why=self._why(ram)) if ram else tr(_OFF)
+        )
 
     def _why(self, ram: Ram) -> str:
         if ram == ASSUMED_RAM:
-            return "assumed: two channels of DDR4-3200"
-        return "as this computer has" if ram == self._chosen.usual_ram else "typed by you"
+            return tr("assumed: two channels of DDR4-3200")
+        usual = ram == self._chosen.usual_ram
+        return tr("as this computer has") if usual else tr("typed by you")
