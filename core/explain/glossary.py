@@ -1,7 +1,8 @@
 """What the words mean: read from one file of texts, found in any words on the screen.
 
 ``resources/glossary.txt`` has one entry after the other: "== name | other names", sentences, and
-"See: " with the names of related ones.
+"See: " with the names of related ones. ``resources/glossary.<code>.txt`` has the same entries in
+another language.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ import re
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from unicodedata import combining, normalize
+
+from core import language
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +26,21 @@ class Term:
     see: tuple[str, ...]
 
 
-@cache
 def terms() -> tuple[Term, ...]:
-    """All of them by name. Reads a file the first time."""
-    text = (files("resources") / "glossary.txt").read_text(encoding="utf-8")
-    return tuple(sorted(map(_read, text.split("\n== ")), key=lambda term: term.name.casefold()))
+    """All of them by name, in the reader's language. Reads a file the first time."""
+    return _terms(language.code())
+
+
+def entries(code: str) -> list[Term]:
+    """What the file of a language has, in its order."""
+    name = "glossary.txt" if code == language.SOURCE else f"glossary.{code}.txt"
+    text = (files("resources") / name).read_text(encoding="utf-8")
+    return list(map(_read, text.split("\n== ")))
 
 
 def term_named(name: str) -> Term | None:
     """The term of this name, or of one that it also goes by, whatever its case."""
-    return _names().get(_folded(name))
+    return _names(language.code()).get(_folded(name))
 
 
 def terms_in(words: str) -> list[Term]:
@@ -39,7 +48,9 @@ def terms_in(words: str) -> list[Term]:
 
     Of "KV cache type" it is the longest name that counts, not every word of it.
     """
-    found = (term_named(match.group()) for match in _pattern().finditer(_folded(words)))
+    found = (
+        term_named(match.group()) for match in _pattern(language.code()).finditer(_folded(words))
+    )
     return list(dict.fromkeys(term for term in found if term is not None))
 
 
@@ -71,16 +82,23 @@ def _listed(names: str) -> tuple[str, ...]:
 
 
 def _folded(words: str) -> str:
-    return " ".join(words.casefold().replace("&", "").split())
+    """Without case, accents, mnemonics and superfluous spaces."""
+    plain = "".join(sign for sign in normalize("NFKD", words.casefold()) if not combining(sign))
+    return " ".join(plain.replace("&", "").split())
 
 
 @cache
-def _names() -> dict[str, Term]:
-    return {_folded(name): term for term in terms() for name in (term.name, *term.also)}
+def _terms(code: str) -> tuple[Term, ...]:
+    return tuple(sorted(entries(code), key=lambda term: _folded(term.name)))
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
-    names = sorted(_names(), key=len, reverse=True)
+def _names(code: str) -> dict[str, Term]:
+    return {_folded(name): term for term in _terms(code) for name in (term.name, *term.also)}
+
+
+@cache
+def _pattern(code: str) -> re.Pattern[str]:
+    names = sorted(_names(code), key=len, reverse=True)
     # The unit of a figure is no word that somebody asks about.
     return re.compile(rf"\d [kmgt]i?b\b|(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
