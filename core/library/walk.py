@@ -7,7 +7,7 @@ but itself; it is named and left behind.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, Queue
@@ -42,16 +42,18 @@ def scan(
     cancelled: CancelledCheck | None = None,
     known: Mapping[Path, Entry] | None = None,
     silent: float = SILENT_SECONDS,
+    give_way: Callable[[], None] | None = None,
 ) -> Iterator[Entry | Problem]:
     """Every model in these folders, each once, in the order they are found; nothing but headers
     is read, and no loop of links is followed.
 
     With ``machine`` each is judged on it. What is in ``known`` by its path, with the same sizes and
     times, is not read again. A folder that cannot be read, or says nothing for ``silent`` seconds,
-    is a Problem. Ends early where ``cancelled`` says yes.
+    is a Problem. Ends early where ``cancelled`` says yes. ``give_way`` is called between any two
+    steps and may wait: the search is a guest in a program that has a window to draw.
     """
     stop = Event()
-    shared = _Shared(Queue(), stop, machine, known or {})
+    shared = _Shared(Queue(), stop, machine, known or {}, give_way or _go_on)
     walks = [_Walk(folder, shared) for folder in folders]
     for walk in walks:
         Thread(target=walk.run, name="library", daemon=True).start()
@@ -59,6 +61,10 @@ def scan(
         yield from _collect(walks, shared, cancelled, silent)
     finally:
         stop.set()
+
+
+def _go_on() -> None:
+    """Nobody is in the way."""
 
 
 def _collect(
@@ -101,6 +107,7 @@ class _Shared:
     stop: Event
     machine: Machine | None
     known: Mapping[Path, Entry]
+    give_way: Callable[[], None]
     seen: set[tuple[int, int]] = field(default_factory=set)
     lock: Lock = field(default_factory=Lock)
 
@@ -133,6 +140,7 @@ class _Walk:
             self._shared.found.put(self)
 
     def _over(self) -> bool:
+        self._shared.give_way()
         self.heard = monotonic()
         return self._shared.stop.is_set() or self.dismissed.is_set()
 
@@ -216,12 +224,14 @@ class _Walk:
             self._tell(self._read(entry, group, bool(name)))
 
     def _read(self, entry: Entry, group: Group, named: bool) -> Entry:
-        model = model_from(open_file(entry.path, self._over))
-        file = model.file
+        file = open_file(entry.path, self._over)
+        self._shared.give_way()
+        model = model_from(file)
         if not (file.header.entries or file.tensors):
             fault = file.problems[0].message if file.problems else tr("It holds no model.")
             return replace(entry, state=State.UNREADABLE, remark=fault)
         facts = facts_of(model)
+        self._shared.give_way()
         fit = fit_of(model, self._shared.machine) if self._shared.machine is not None else None
         entry = replace(entry, facts=facts, fit=fit)
         if not named and model.name:

@@ -18,6 +18,9 @@ from core.tabular import TextFormat
 
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_DISPLAY, _ALIGNMENT = int(Qt.ItemDataRole.DisplayRole), int(Qt.ItemDataRole.TextAlignmentRole)
+_TIP, _SPOKEN = int(Qt.ItemDataRole.ToolTipRole), int(Qt.ItemDataRole.AccessibleTextRole)
+_ROLES = frozenset((_DISPLAY, _ALIGNMENT, _TIP, _SPOKEN))
 
 
 def longest(texts: Iterable[str]) -> tuple[str, ...]:
@@ -212,17 +215,16 @@ class Sheet(QAbstractTableModel):
         role: int = Qt.ItemDataRole.DisplayRole,
     ) -> Any:
         """Text, alignment, tooltip and the words for a screen reader."""
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._columns[index.column()].text(self._rows[index.row()])
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if self._columns[index.column()].number else _LEFT
-        if role == Qt.ItemDataRole.ToolTipRole:
-            column = self._columns[index.column()]
-            return _plain((column.tip or column.text)(self._rows[index.row()]))
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            column = self._columns[index.column()]
-            return f"{column.title}: {column.text(self._rows[index.row()]) or 'none'}"
-        return None
+        if role not in _ROLES:  # most of what Qt asks, some thousand times for every paint
+            return None
+        column, row = self._columns[index.column()], self._rows[index.row()]
+        if role == _DISPLAY:
+            return column.text(row)
+        if role == _ALIGNMENT:
+            return _RIGHT if column.number else _LEFT
+        if role == _TIP:
+            return _plain((column.tip or column.text)(row))
+        return f"{column.title}: {column.text(row) or 'none'}"
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole

@@ -353,6 +353,8 @@ class SheetView(QTableView):
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
             self.scrollTo(index)
         self._tell_current()
+        # Qt would do it while it paints, and then paint everything once more.
+        self.executeDelayedItemsLayout()
 
     def _spans(self) -> list[tuple[int, int]]:
         selection = self.selectionModel().selection()

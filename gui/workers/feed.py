@@ -16,6 +16,8 @@ from gui.workers.runner import Handle, Runner
 _SWITCH_SECONDS = 0.0005
 # A list is drawn anew at most so often while it fills.
 _BATCH_MS = 120
+# Drawing follows what came within so long; meanwhile the feed gives way.
+_DRAWING_MS = 5
 
 Spring: TypeAlias = Callable[[Handle], Iterable[Any]]
 
@@ -34,6 +36,10 @@ class Feed(Runner):
         self._timer = QTimer(self)
         self._timer.setInterval(_BATCH_MS)
         self._timer.timeout.connect(self._hand_over)
+        self._drawing = QTimer(self)
+        self._drawing.setSingleShot(True)
+        self._drawing.setInterval(_DRAWING_MS)
+        self._drawing.timeout.connect(self._go_on)
         self._usual: float | None = None  # the interval without a feed
         self.ended.connect(self._rest)
 
@@ -45,6 +51,7 @@ class Feed(Runner):
             for item in spring(handle):
                 if handle.cancelled():
                     return
+                handle.give_way()
                 box.put(item)
 
         if self._usual is None:
@@ -60,6 +67,7 @@ class Feed(Runner):
 
     def _rest(self) -> None:
         self._timer.stop()
+        self._drawing.stop()
         if self._usual is not None:
             sys.setswitchinterval(self._usual)
             self._usual = None
@@ -70,8 +78,16 @@ class Feed(Runner):
 
     def _hand_over(self) -> None:
         items = self._box.take()
-        if items:
-            self.came.emit(items)
+        if not items:
+            return
+        if self._handle is not None:
+            self._handle.hold(True)
+            self._drawing.start()
+        self.came.emit(items)
+
+    def _go_on(self) -> None:
+        if self._handle is not None:
+            self._handle.hold(False)
 
 
 class _Box:

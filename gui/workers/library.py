@@ -18,6 +18,6 @@ def searching(
     """Brings `Entry` for each model and `Problem` for each folder that cannot be searched."""
 
     def run(handle: Handle) -> Iterator[Entry | Problem]:
-        return scan(folders, machine, handle.cancelled, known)
+        return scan(folders, machine, handle.cancelled, known, give_way=handle.give_way)
 
     return run

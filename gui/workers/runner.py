@@ -13,6 +13,8 @@ from PySide6.QtCore import QObject, Qt, Signal
 
 # Progress is passed on at most so often: more is not seen and costs the reader its time.
 _PROGRESS_SECONDS = 0.05
+# Whoever gives way goes on after this, whatever the window does.
+_WAY_SECONDS = 0.5
 
 
 class Handle:
@@ -20,6 +22,8 @@ class Handle:
 
     def __init__(self, emit_progress: Callable[[int], None]) -> None:
         self._cancelled = Event()
+        self._way = Event()
+        self._way.set()
         self._emit_progress = emit_progress
         self._next = 0.0
 
@@ -30,6 +34,19 @@ class Handle:
     def cancel(self) -> None:
         """Say that the answer is no longer wanted."""
         self._cancelled.set()
+        self._way.set()
+
+    def give_way(self) -> None:
+        """Wait while the window is busy. Python runs one thread at a time, so whatever works at
+        the same time makes it twice as slow."""
+        self._way.wait(_WAY_SECONDS)
+
+    def hold(self, held: bool) -> None:
+        """Say whether the window is busy."""
+        if held:
+            self._way.clear()
+        else:
+            self._way.set()
 
     def progress(self, done: int) -> None:
         """Say how much is done, in the function's own unit."""

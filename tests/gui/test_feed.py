@@ -86,3 +86,40 @@ def test_the_interpreter_is_handed_on_as_usual_when_the_feed_has_ended(
     feed.pull(lambda handle: [1])
     feed.cancel()
     assert sys.getswitchinterval() == usual
+
+
+def test_a_feed_gives_way_until_what_came_is_drawn(
+    qtbot: QtBot, feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gui.workers.runner._WAY_SECONDS", 60)
+    steps: list[int] = []
+    go_on, waited = threading.Event(), threading.Event()
+
+    def spring(handle: Handle) -> Iterator[int]:
+        yield 1
+        assert go_on.wait(20)
+        handle.give_way()
+        steps.append(2)
+        waited.set()
+        yield 2
+
+    def draw(items: list[int]) -> None:
+        if items == [1]:
+            go_on.set()
+            assert not waited.wait(0.2)
+
+    feed.came.connect(draw)
+    feed.pull(spring)
+    qtbot.waitUntil(lambda: not feed.running, timeout=20_000)
+    assert steps == [2]
+
+
+def test_whoever_gives_way_is_let_go_by_a_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gui.workers.runner._WAY_SECONDS", 60)
+    handle = Handle(lambda done: None)
+    handle.hold(True)
+    handle.cancel()
+    thread = threading.Thread(target=handle.give_way)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()

@@ -303,3 +303,19 @@ def test_a_scan_locks_nothing(tmp_path: Path) -> None:
         file.truncate(whole)
     (entry,) = found(tmp_path, known=known)
     assert entry.state is State.WHOLE
+
+
+def test_a_search_reads_nothing_while_it_gives_way(tmp_path: Path) -> None:
+    for number in range(4):
+        model(tmp_path / f"{number}.gguf")
+    free, asked = threading.Event(), threading.Event()
+
+    def give_way() -> None:
+        asked.set()
+        assert free.wait(20)
+
+    items = scan([Folder(tmp_path)], MACHINE, lambda: not free.is_set(), give_way=give_way)
+    assert list(items) == []  # it was asked to stop before anything could come
+    assert asked.is_set()
+    free.set()
+    assert len(list(scan([Folder(tmp_path)], MACHINE, give_way=give_way))) == 4
