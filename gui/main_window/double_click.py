@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QCheckBox, QDialog, QDialogButtonBox, QVBoxLayout, QWidget
 
 from core.language import mark, tr
@@ -32,10 +33,20 @@ class DoubleClickDialog(QDialog):
         self.install = self.buttons.addButton(
             tr("&Offer it"), QDialogButtonBox.ButtonRole.ActionRole
         )
-        self.install.setEnabled(False)
+        action = QDialogButtonBox.ButtonRole.ActionRole
+        self.take_out = self.buttons.addButton(tr("&Take it away"), action)
+        self.take_out.setToolTip(tr("Offer Weighbridge for .gguf files no longer"))
+        self.choose = self.buttons.addButton(tr("Choose the &default…"), action)
+        self.choose.setToolTip(tr("Open the settings of your desktop: there only you can choose"))
+        for button in (self.install, self.take_out):
+            button.setEnabled(False)
+        self.choose.hide()
+        self._settings = ""
         self._runner = Runner("association", self)
         self._runner.finished.connect(self._show)
         self.install.clicked.connect(self._put_in)
+        self.take_out.clicked.connect(self._take_out)
+        self.choose.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(self._settings)))
         self.buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
         column.addWidget(Text(tr(_WHY), wrap=True))
@@ -50,10 +61,18 @@ class DoubleClickDialog(QDialog):
         self.install.setEnabled(False)
         self._runner.start(association.installing(default=self.default.isChecked()))
 
+    def _take_out(self) -> None:
+        self.take_out.setEnabled(False)
+        self._runner.start(association.taking_away())
+
     def _show(self, found: Association) -> None:
         self.says.set_text(_words(found))
         able = found.problem is None
+        self._settings = found.settings
         self.install.setEnabled(able)
+        self.take_out.setEnabled(found.ours_to_take)
+        self.choose.setVisible(bool(found.settings))
+        self.default.setVisible(not found.settings)
         self.default.setEnabled(able and not found.ours)
         # Another program's place is taken only by whoever ticks the box.
         self.default.setChecked(able and not found.default)

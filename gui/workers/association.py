@@ -1,7 +1,7 @@
 """Whether a double-click on a .gguf file opens this program, and how it comes to that.
 
 Only what belongs to this user is written, and no default of another program is replaced unless the
-user asked for it.
+user asked for it. What was written can be taken away again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
 from core.problems import Problem
+from gui.workers import windows_files
 from gui.workers.runner import Function, Handle
 
 MIME_TYPE = "application/x-gguf"
 _DESKTOP = "weighbridge.desktop"
-_PROG_ID = "Weighbridge.gguf"
+_ENTRY = Path("applications") / _DESKTOP
 _ICON_SIZES = (16, 22, 24, 32, 48, 64, 128, 256, 512)
 _SECONDS = 10  # that a tool of the desktop may take
 
@@ -34,16 +35,20 @@ _SECONDS = 10  # that a tool of the desktop may take
 class Association:
     """``offered`` says that the desktop lists this program for .gguf files, ``default`` which
     program opens them at a double-click ("" for none, or where that cannot be told). ``problem``
-    is why nothing can be done here."""
+    is why nothing can be done here. ``ours_to_take`` says that this user's own files offer it, and
+    not a package of the system; ``settings`` is the address at which the desktop lets nobody but
+    the user choose the default, "" where `installing` may."""
 
     offered: bool = False
     default: str = ""
     problem: Problem | None = None
+    ours_to_take: bool = False
+    settings: str = ""
 
     @property
     def ours(self) -> bool:
         """Whether a double-click opens this program."""
-        return self.default in (_DESKTOP, _PROG_ID)
+        return self.default in (_DESKTOP, windows_files.PROG_ID, windows_files.BROWSED)
 
 
 def looking() -> Function:
@@ -65,15 +70,26 @@ def installing(*, default: bool) -> Function:
     return install
 
 
+def taking_away() -> Function:
+    """Let the desktop offer this program no longer. Answers an `Association`."""
+
+    def take(handle: Handle) -> Association:
+        return take_out(os.environ)
+
+    return take
+
+
 def state(environ: Mapping[str, str], platform: str = sys.platform) -> Association:
     """What is known of .gguf files on this desktop. Never raises."""
     try:
-        if sys.platform == "win32":
+        if platform == "win32":
             return _windows_state()
         if platform == "darwin":
             return Association(problem=_mac())
-        offered = (data_home(environ) / "applications" / _DESKTOP).is_file()
-        return Association(offered, _xdg_default(environ))
+        here, *packaged = (folder / _ENTRY for folder in _data_folders(environ))
+        own = here.is_file()
+        offered = own or any(path.is_file() for path in packaged)
+        return Association(offered, _xdg_default(environ), ours_to_take=own)
     except OSError as error:
         return Association(problem=_failed(error))
 
@@ -83,12 +99,25 @@ def put_in(
 ) -> Association:
     """Write what the desktop reads. Never raises."""
     try:
-        if sys.platform == "win32":
-            _windows_put_in()
-            return _windows_state()
-        if platform == "darwin":
-            return Association(problem=_mac())
-        _xdg_put_in(environ, default=default)
+        if platform == "win32":
+            words = command()
+            windows_files.put_in(windows_files.registry(), words, words[0])
+        elif platform != "darwin":
+            _xdg_put_in(environ, default=default)
+    except OSError as error:
+        return Association(problem=_failed(error))
+    return state(environ, platform)
+
+
+def take_out(environ: Mapping[str, str], *, platform: str = sys.platform) -> Association:
+    """Take away what `put_in` wrote. Never raises."""
+    try:
+        if platform == "win32":
+            windows_files.take_out(windows_files.registry())
+        elif platform != "darwin":
+            for path in _xdg_files(data_home(environ)):
+                path.unlink(missing_ok=True)
+            _refresh(environ)
     except OSError as error:
         return Association(problem=_failed(error))
     return state(environ, platform)
@@ -109,25 +138,45 @@ def command() -> list[str]:
     return [str(script)] if script.is_file() else [sys.executable, "-m", "gui"]
 
 
-def _xdg_put_in(environ: Mapping[str, str], *, default: bool) -> None:
-    home = data_home(environ)
-    source = files("resources") / "desktop"
-    entry = (source / _DESKTOP).read_text("utf-8")
-    entry = entry.replace("Exec=weighbridge %F", f"Exec={_exec(command())} %F")
-    _write(home / "applications" / _DESKTOP, entry.encode())
-    _write(
-        home / "mime" / "packages" / "weighbridge.xml", (source / "weighbridge.xml").read_bytes()
-    )
-    drawing = (files("resources") / "icons" / "weighbridge.svg").read_bytes()
+def _data_folders(environ: Mapping[str, str]) -> list[Path]:
+    """Where desktop files lie, this user's folder first (XDG Base Directory Specification)."""
+    told = environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
+    return [data_home(environ), *(Path(folder) for folder in told.split(":") if folder)]
+
+
+def _xdg_files(home: Path) -> list[Path]:
     icons = home / "icons" / "hicolor"
-    _write(icons / "scalable" / "apps" / "weighbridge.svg", drawing)
-    for side in _ICON_SIZES:
-        _draw(drawing, side, icons / f"{side}x{side}" / "apps" / "weighbridge.png")
-    _tool(environ, "update-mime-database", str(home / "mime"))
-    _tool(environ, "update-desktop-database", str(home / "applications"))
-    _tool(environ, "gtk-update-icon-cache", "-q", "-t", "-f", str(icons))
+    sized = [icons / f"{side}x{side}" / "apps" / "weighbridge.png" for side in _ICON_SIZES]
+    drawing = icons / "scalable" / "apps" / "weighbridge.svg"
+    return [home / _ENTRY, home / "mime" / "packages" / "weighbridge.xml", drawing, *sized]
+
+
+def _xdg_put_in(environ: Mapping[str, str], *, default: bool) -> None:
+    before = _xdg_default(environ)
+    source = files("resources") / "desktop"
+    text = (source / _DESKTOP).read_text("utf-8")
+    text = text.replace("Exec=weighbridge %F", f"Exec={_exec(command())} %F")
+    entry, kind, icon, *sized = _xdg_files(data_home(environ))
+    _write(entry, text.encode())
+    _write(kind, (source / "weighbridge.xml").read_bytes())
+    drawing = (files("resources") / "icons" / "weighbridge.svg").read_bytes()
+    _write(icon, drawing)
+    for side, path in zip(_ICON_SIZES, sized, strict=True):
+        _draw(drawing, side, path)
+    _refresh(environ)
     if default:
         _tool(environ, "xdg-mime", "default", _DESKTOP, MIME_TYPE)
+    elif before not in ("", _DESKTOP) and _xdg_default(environ) != before:
+        # Where nobody ever chose, a desktop takes what lies in the user's own folder.
+        _tool(environ, "xdg-mime", "default", before, MIME_TYPE)
+
+
+def _refresh(environ: Mapping[str, str]) -> None:
+    """The desktop's own lists of types, programs and icons."""
+    home = data_home(environ)
+    _tool(environ, "update-mime-database", str(home / "mime"))
+    _tool(environ, "update-desktop-database", str(home / "applications"))
+    _tool(environ, "gtk-update-icon-cache", "-q", "-t", "-f", str(home / "icons" / "hicolor"))
 
 
 def _xdg_default(environ: Mapping[str, str]) -> str:
@@ -184,38 +233,15 @@ def _draw(drawing: bytes, side: int, path: Path) -> None:
         raise OSError(f"{path} could not be written")
 
 
-if sys.platform == "win32":
-    # Written against the registry's documentation and untested: no Windows was at hand.
-    import winreg
-
-    _CLASSES = r"Software\Classes"
-    _CHOSEN = r"Software\Microsoft\Windows\CurrentVersion\Explorer\FileExts\.gguf\UserChoice"
-
-    def _registered(name: str, value: str = "") -> str:
-        """A value of this user's registry; "" where it is not there."""
-        try:
-            with winreg.OpenKey(winreg.HKEY_CURRENT_USER, name) as key:
-                return str(winreg.QueryValueEx(key, value)[0])
-        except OSError:
-            return ""
-
-    def _windows_state() -> Association:
-        offered = _registered(rf"{_CLASSES}\{_PROG_ID}\shell\open\command")
-        return Association(bool(offered), _registered(_CHOSEN, "ProgId"))
-
-    def _windows_put_in() -> None:
-        """A ProgID of our own, and a place in "Open with". The default is the user's to choose
-        there; Windows lets no program set it."""
-        words = subprocess.list2cmdline(command())
-        root = winreg.HKEY_CURRENT_USER
-        for name, value in (
-            (rf"{_CLASSES}\{_PROG_ID}", "GGUF language model"),
-            (rf"{_CLASSES}\{_PROG_ID}\shell\open\command", f'{words} "%1"'),
-        ):
-            with winreg.CreateKey(root, name) as key:
-                winreg.SetValueEx(key, "", 0, winreg.REG_SZ, value)
-        with winreg.CreateKey(root, rf"{_CLASSES}\.gguf\OpenWithProgids") as key:
-            winreg.SetValueEx(key, _PROG_ID, 0, winreg.REG_NONE, b"")
+def _windows_state() -> Association:
+    reg = windows_files.registry()
+    offered = windows_files.offered(reg)
+    return Association(
+        offered,
+        windows_files.default(reg),
+        ours_to_take=offered,
+        settings=windows_files.SETTINGS,
+    )
 
 
 def _mac() -> Problem:

@@ -28,11 +28,17 @@ Source: "..\..\dist\weighbridge\*"; DestDir: "{app}"; Flags: recursesubdirs crea
 Name: "{group}\Weighbridge"; Filename: "{app}\weighbridge.exe"
 
 [Registry]
-; A ProgID of our own and a place in "Open with". The default stays whose it is.
+; A ProgID of our own, a place in "Open with" and in the settings for default programs. The default
+; stays whose it is. The program itself writes the same (gui/workers/windows_files.py).
 Root: HKCU; Subkey: "Software\Classes\Weighbridge.gguf"; ValueType: string; ValueData: "GGUF language model"; Flags: uninsdeletekey
 Root: HKCU; Subkey: "Software\Classes\Weighbridge.gguf\DefaultIcon"; ValueType: string; ValueData: "{app}\weighbridge.exe,0"
 Root: HKCU; Subkey: "Software\Classes\Weighbridge.gguf\shell\open\command"; ValueType: string; ValueData: """{app}\weighbridge.exe"" ""%1"""
 Root: HKCU; Subkey: "Software\Classes\.gguf\OpenWithProgids"; ValueType: none; ValueName: "Weighbridge.gguf"; Flags: uninsdeletevalue
+Root: HKCU; Subkey: "Software\Weighbridge"; Flags: uninsdeletekey
+Root: HKCU; Subkey: "Software\Weighbridge\Capabilities"; ValueType: string; ValueName: "ApplicationName"; ValueData: "Weighbridge"
+Root: HKCU; Subkey: "Software\Weighbridge\Capabilities"; ValueType: string; ValueName: "ApplicationDescription"; ValueData: "Weigh a language model before you load it"
+Root: HKCU; Subkey: "Software\Weighbridge\Capabilities\FileAssociations"; ValueType: string; ValueName: ".gguf"; ValueData: "Weighbridge.gguf"
+Root: HKCU; Subkey: "Software\RegisteredApplications"; ValueType: string; ValueName: "Weighbridge"; ValueData: "Software\Weighbridge\Capabilities"; Flags: uninsdeletevalue
 
 [Run]
 Filename: "{app}\weighbridge.exe"; Description: "Start Weighbridge"; Flags: nowait postinstall skipifsilent

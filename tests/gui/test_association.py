@@ -6,6 +6,7 @@ import configparser
 import os
 import shutil
 import subprocess
+from importlib import metadata
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from core.problems import Problem
 from gui.main_window.double_click import DoubleClickDialog
 from gui.workers import association
-from gui.workers.association import Association, put_in, state
+from gui.workers.association import Association, put_in, state, take_out
 
 MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
 
@@ -73,6 +74,74 @@ def test_the_metadata_for_software_centres_names_the_same_files() -> None:
     )
     assert root.findtext("launchable") == "weighbridge.desktop"
     assert root.findtext("provides/mediatype") == association.MIME_TYPE
+    release = root.find("releases/release")
+    assert release is not None and release.get("version") == metadata.version("weighbridge")
+
+
+TOOLS = ("xdg-mime", "update-desktop-database", "update-mime-database")
+
+
+@pytest.mark.skipif(None in map(shutil.which, TOOLS), reason="needs the tools")
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_default_that_nobody_chose_is_not_taken_either(
+    qapp: object, environ: dict[str, str], tmp_path: Path, asked: bool
+) -> None:
+    """The only program for a kind of file is its default until another one lies nearer."""
+    system = tmp_path / "usr" / "applications"
+    system.mkdir(parents=True)
+    (system / "other.desktop").write_text(
+        "[Desktop Entry]\nType=Application\nName=Other\nExec=true %f\n"
+        f"MimeType={association.MIME_TYPE};\n"
+    )
+    subprocess.run(["update-desktop-database", str(system)], check=True)
+    environ["XDG_DATA_DIRS"] = str(tmp_path / "usr")
+    assert state(environ, "linux").default == "other.desktop"
+    found = put_in(environ, default=asked, platform="linux")
+    assert found.offered and found.ours is asked
+    assert take_out(environ, platform="linux") == Association(False, "other.desktop")
+
+
+def test_what_was_written_is_taken_away_again_and_nothing_else(
+    qapp: object, environ: dict[str, str], tmp_path: Path
+) -> None:
+    others = tmp_path / "data" / "applications" / "other.desktop"
+    others.parent.mkdir(parents=True)
+    others.write_text("[Desktop Entry]\n")
+    found = put_in(environ, default=False, platform="linux")
+    assert found.ours_to_take
+    assert not take_out(environ, platform="linux").offered
+    left = list((tmp_path / "data").rglob("*weighbridge*"))
+    assert left == [] and others.is_file()
+
+
+def test_what_a_package_of_the_system_offers_is_seen_and_left_alone(
+    environ: dict[str, str], tmp_path: Path
+) -> None:
+    entry = tmp_path / "usr" / "applications" / "weighbridge.desktop"
+    entry.parent.mkdir(parents=True)
+    entry.write_text("[Desktop Entry]\n")
+    environ["XDG_DATA_DIRS"] = f"{tmp_path / 'nothing'}:{tmp_path / 'usr'}"
+    found = state(environ, "linux")
+    assert found.offered and not found.ours_to_take
+
+
+@pytest.mark.skipif(shutil.which("gio") is None, reason="needs gio")
+@pytest.mark.skipif(shutil.which("update-mime-database") is None, reason="needs the tool")
+def test_the_desktop_knows_a_model_by_its_first_bytes(
+    qapp: object, environ: dict[str, str], tmp_path: Path
+) -> None:
+    """A blob of Ollama's has no ending: field report P36."""
+    put_in(environ, default=False, platform="linux")
+    for name in ("model.gguf", "sha256-0123"):
+        (tmp_path / name).write_bytes(b"GGUF\x03\0\0\0" + bytes(64))
+        told = subprocess.run(
+            ["gio", "info", "-a", "standard::content-type", str(tmp_path / name)],
+            env=environ,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert association.MIME_TYPE in told.stdout
 
 
 @pytest.mark.parametrize("default", [False, True])
@@ -132,7 +201,16 @@ def test_the_entry_is_valid() -> None:
     from importlib.resources import files
 
     path = str(files("resources") / "desktop/weighbridge.desktop")
-    subprocess.run(["desktop-file-validate", path], check=True)
+    done = subprocess.run(["desktop-file-validate", path], check=True, capture_output=True)
+    assert done.stdout == b""  # not even a hint
+
+
+@pytest.mark.skipif(shutil.which("appstreamcli") is None, reason="no validator here")
+def test_the_metadata_are_valid() -> None:
+    from importlib.resources import files
+
+    path = str(files("resources") / "desktop/weighbridge.metainfo.xml")
+    subprocess.run(["appstreamcli", "validate", "--pedantic", "--no-net", path], check=True)
 
 
 @pytest.mark.parametrize(
