@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from core.language import mark, tr
 from core.machine.machine import Machine
 from core.model.cache_size import CacheSize, draft_cache_size
 from core.model.model import Model
@@ -29,31 +30,34 @@ from core.plan.sizes import by_device, cache_settings, sizes_of
 from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 
-_INSIDE = Source(Rank.DERIVED, "the file's tensor table, placed as llama.cpp b11434 does")
+_INSIDE = Source(Rank.DERIVED, mark("the file's tensor table, placed as llama.cpp b11434 does"))
 _PROJECTOR = Source(
-    Rank.ESTIMATED, "weights of the projector, and the work buffer seen with one of 884 MiB", "2026"
+    Rank.ESTIMATED,
+    mark("weights of the projector, and the work buffer seen with one of 884 MiB"),
+    "2026",
 )
-_PROJECTOR_FORMULA = "weights + work buffer"
+_PROJECTOR_FORMULA = mark("weights + work buffer")
 # An F16 projector of 884 MiB took 1158 MiB on the card (unslothai/unsloth#6718).
 _TAKEN, _WEIGHED = 1158, 884
-_PROJECTOR_NOTE = (
+_PROJECTOR_NOTE = mark(
     "Taken when the server starts or at the first image, whichever engine; large pictures take "
     "more. The work buffer follows the picture's size, which the file bounds and does not fix."
 )
 _DRAFT = Source(
-    Rank.ESTIMATED, "the draft's own tensors, cache rule and graph, as llama.cpp b11434 loads them"
+    Rank.ESTIMATED,
+    mark("the draft's own tensors, cache rule and graph, as llama.cpp b11434 loads them"),
 )
-_DRAFT_FORMULA = "weights + cache + state + work buffer + output buffer"
-_HEAD_NOTE = (
+_DRAFT_FORMULA = mark("weights + cache + state + work buffer + output buffer")
+_HEAD_NOTE = mark(
     "The file's own draft blocks, which are loaded only to draft, with a cache of their own. "
     "llama.cpp b11434 reserves as much for all 12 cases that were asked."
 )
-_DRAFT_NOTE = (
+_DRAFT_NOTE = mark(
     "Loaded by the same process: the driver's context is not taken twice. With several GPUs its "
     "layers are shared out as the model's are."
 )
 _OTHER_LOADERS = (Engine.IK_LLAMA, Engine.VLLM)
-_UNKNOWN = "What the draft keeps or works with is not known."
+_UNKNOWN = mark("What the draft keeps or works with is not known.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,10 @@ def draft_settings(
     )
     made, found = fill(draft, machine, own)
     refused = [p for p in found if p.severity is Severity.ERROR]
-    return made, [replace(p, code="draft", message=f"Draft model: {p.message}") for p in refused]
+    return made, [
+        replace(p, code="draft", message=tr("Draft model: {problem}", problem=p.message))
+        for p in refused
+    ]
 
 
 def _head_settings(settings: Settings) -> Settings:
@@ -154,18 +161,24 @@ def _older_builds(settings: Settings) -> Problem:
     """ggml-org/llama.cpp#28630 and #29208, September 2026."""
     return Problem(
         "draft-head",
-        f"Builds of llama.cpp before September 2026 take {settings.slots} times the draft's cache "
-        "where slots share one pool, and some take it for every layer.",
+        tr(
+            "Builds of llama.cpp before September 2026 take {count} times the draft's cache "
+            "where slots share one pool, and some take it for every layer.",
+            count=settings.slots,
+        ),
         Severity.NOTE,
-        "Check with the build that you run.",
+        tr("Check with the build that you run."),
     )
 
 
 def _own_way(engine: str) -> Problem:
     return Problem(
         "beside",
-        f"{engine} loads projectors and drafts in its own way: these parts are what llama.cpp "
-        "takes.",
+        tr(
+            "{engine} loads projectors and drafts in its own way: these parts are what llama.cpp "
+            "takes.",
+            engine=engine,
+        ),
         Severity.NOTE,
     )
 
@@ -179,8 +192,8 @@ def _projector(projector: Model) -> Number[int]:
         _PROJECTOR,
         _PROJECTOR_FORMULA,
         (
-            Input("weights", weights, Unit.BYTES),
-            Input("work buffer", buffer, Unit.BYTES),
+            Input(mark("weights"), weights, Unit.BYTES),
+            Input(mark("work buffer"), buffer, Unit.BYTES),
         ),
         _PROJECTOR_NOTE,
     )
@@ -224,11 +237,11 @@ def _add(parts: list[list[Part]], needs: _Needs, host: int, settings: Settings, 
         state = needs.state[number] if needs.state else 0
         output = needs.output if number == host else 0
         sizes = (
-            ("weights", weights),
-            ("cache", needs.cache[number]),
-            ("state", state),
-            ("work buffer", needs.compute[number]),
-            ("output buffer", output),
+            (mark("weights"), weights),
+            (mark("cache"), needs.cache[number]),
+            (mark("state"), state),
+            (mark("work buffer"), needs.compute[number]),
+            (mark("output buffer"), output),
         )
         if not any(size != 0 for _, size in sizes):
             continue
@@ -240,9 +253,9 @@ def _add(parts: list[list[Part]], needs: _Needs, host: int, settings: Settings, 
             _DRAFT,
             _DRAFT_FORMULA,
             (
-                Input("context", settings.context, Unit.TOKENS),
-                Input("K type", settings.cache_k),
-                Input("V type", settings.cache_v),
+                Input(mark("context"), settings.context, Unit.TOKENS),
+                Input(mark("K type"), settings.cache_k),
+                Input(mark("V type"), settings.cache_v),
                 *(Input(name, size, Unit.BYTES) for name, size in sizes if size != 0),
             ),
             note if value is not None else _UNKNOWN,

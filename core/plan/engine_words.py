@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.language import tr
 from core.machine.machine import DeviceKind, Machine
 from core.model.model import Model
 from core.plan.choice import Engine
@@ -40,18 +41,32 @@ def engine_words(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> tuple[str, 
     if own is not None and own != settings.requested_context:
         words.append(_left_alone(engine, own, settings))
     if rules.full_windows and any(group.window for group in plan.model.cache.groups):
-        words.append(f"{rules.name} keeps the whole context in layers with a sliding window.")
+        words.append(
+            tr(
+                "{engine} keeps the whole context in layers with a sliding window.",
+                engine=rules.name,
+            )
+        )
     if rules.reserved_share is not None:
         words.append(
-            f"{rules.name} takes {rules.reserved_share:.0%} of each GPU whatever the context; what "
-            "the model and this context leave of it becomes more cache."
+            tr(
+                "{engine} takes {share:.0%} of each GPU whatever the context; what "
+                "the model and this context leave of it becomes more cache.",
+                engine=rules.name,
+                share=rules.reserved_share,
+            )
         )
     for device in plan.memory.devices:
         for each in device.growth:
             size = format_bytes(each.bytes.value or 0, system)
             words.append(
-                f"In use, {rules.name} may keep up to {size} more in RAM: {each.name}"
-                f" ({_details(each, system)})."
+                tr(
+                    "In use, {engine} may keep up to {size} more in RAM: {what} ({details}).",
+                    engine=rules.name,
+                    size=size,
+                    what=tr(each.name),
+                    details=_details(each, system),
+                )
             )
     return tuple(words)
 
@@ -59,34 +74,61 @@ def engine_words(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> tuple[str, 
 def _slots(settings: Settings) -> str:
     rules = RULES[Engine(settings.engine)]
     total, each = settings.context, context_per_request(settings)
-    if rules.per_request:
-        count = f" x {settings.slots} requests = {total:,}" if settings.slots > 1 else ""
-        return f"{rules.context_option} is for one request: {each:,} tokens{count}."
-    if settings.slots == 1:
-        return f"{rules.context_option} is the whole: {each:,} tokens for one request at a time."
-    if settings.unified_cache:
-        return (
-            f"{rules.context_option} is the whole: {settings.slots} slots share {total:,} tokens, "
-            "and one request may use them all."
+    option, slots = tr(rules.context_option), settings.slots
+    if rules.per_request and slots > 1:
+        return tr(
+            "{option} is for one request: {each:,} tokens x {slots} requests = {total:,}.",
+            option=option,
+            each=each,
+            slots=slots,
+            total=total,
         )
-    return (
-        f"{rules.context_option} is divided: {settings.slots} slots get {each:,} tokens each, "
-        f"{total:,} in all."
+    if rules.per_request:
+        return tr("{option} is for one request: {each:,} tokens.", option=option, each=each)
+    if slots == 1:
+        return tr(
+            "{option} is the whole: {each:,} tokens for one request at a time.",
+            option=option,
+            each=each,
+        )
+    if settings.unified_cache:
+        return tr(
+            "{option} is the whole: {slots} slots share {total:,} tokens, "
+            "and one request may use them all.",
+            option=option,
+            slots=slots,
+            total=total,
+        )
+    return tr(
+        "{option} is divided: {slots} slots get {each:,} tokens each, {total:,} in all.",
+        option=option,
+        slots=slots,
+        each=each,
+        total=total,
     )
 
 
 def _left_alone(engine: Engine, own: int, settings: Settings) -> str:
     rules = RULES[engine]
-    why = "by the memory of its GPUs" if rules.default_contexts else "as the model was trained for"
-    less = ", or less to fit" if engine is Engine.LLAMA_SERVER else ""
-    return (
-        f"Left alone, {rules.name} would take {own:,} tokens ({why}{less}): set "
-        f"{rules.context_option} to {settings.requested_context:,}."
+    if rules.default_contexts:
+        why = tr("by the memory of its GPUs")
+    elif engine is Engine.LLAMA_SERVER:
+        why = tr("as the model was trained for, or less to fit")
+    else:
+        why = tr("as the model was trained for")
+    return tr(
+        "Left alone, {engine} would take {own:,} tokens ({why}): set {option} to {context:,}.",
+        engine=rules.name,
+        own=own,
+        why=why,
+        option=tr(rules.context_option),
+        context=settings.requested_context,
     )
 
 
 def _details(each: Growth, system: UnitSystem) -> str:
     """ "one checkpoint 150 MiB, checkpoints per slot 32, slots 4"."""
     return ", ".join(
-        f"{part.name} {format_value(part.value, part.unit, system)}" for part in each.bytes.inputs
+        f"{tr(part.name)} {format_value(part.value, part.unit, system)}"
+        for part in each.bytes.inputs
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from core.language import mark
 from core.model.cache_size import FP8
 from core.plan.choice import CACHE_TYPES, Engine
 
@@ -26,7 +27,7 @@ class BeyondTraining(Enum):
 @dataclass(frozen=True, slots=True)
 class EngineRules:
     """How one engine turns options into memory. ``name`` is as its makers
-    write it, ``source`` says who says so.
+    write it, ``source`` says who says so. Words are marked for translation.
 
     ``per_request``: the context option is for one request and is multiplied by the slots.
     ``unified``: slots share one pool of cells where nobody says otherwise. ``split_by_slots``:
@@ -75,7 +76,7 @@ RULES: dict[Engine, EngineRules] = {
         prompt_cache=8192 * MIB,
         prompt_cache_option="--cache-ram",
         checkpoints=32,
-        source="llama.cpp b11434, tools/server and common/common.h",
+        source=mark("llama.cpp b11434, tools/server and common/common.h"),
     ),
     Engine.LLAMA_CLI: EngineRules(
         name="llama-cli",
@@ -85,7 +86,7 @@ RULES: dict[Engine, EngineRules] = {
         batch=2048,
         ubatch=512,
         context_option="-c",
-        source="llama.cpp b11434, llama-completion and llama-bench",
+        source=mark("llama.cpp b11434, llama-completion and llama-bench"),
     ),
     # It starts llama-server with -c num_ctx x OLLAMA_NUM_PARALLEL (1 unless set) and -np, which
     # gives every slot its own part, and -b and -ub of num_batch (512). One variable sets both
@@ -106,7 +107,7 @@ RULES: dict[Engine, EngineRules] = {
         prompt_cache_option="LLAMA_ARG_CACHE_RAM",
         checkpoints=32,
         default_contexts=((47 * GIB, 262_144), (23 * GIB, 32_768), (0, 4096)),
-        source="ollama/ollama, llm/llama_server.go, FAQ and #13946",
+        source=mark("ollama/ollama, llm/llama_server.go, FAQ and #13946"),
     ),
     # "Max Concurrent Predictions" is 4 and the cache is unified unless changed. Its SDK names the
     # cache types; its log the prompt cache (lmstudio-ai/lmstudio-bug-tracker#2086).
@@ -116,12 +117,12 @@ RULES: dict[Engine, EngineRules] = {
         unified=True,
         batch=512,
         ubatch=512,
-        context_option="the context length",
+        context_option=mark("the context length"),
         cache_types=tuple(name for name in CACHE_TYPES if name != "bf16"),
         prompt_cache=8192 * MIB,
-        prompt_cache_option="--cache-ram among the advanced parameters",
+        prompt_cache_option=mark("--cache-ram among the advanced parameters"),
         checkpoints=32,
-        source="lmstudio.ai/docs, Parallel Requests, and its SDK",
+        source=mark("lmstudio.ai/docs, Parallel Requests, and its SDK"),
     ),
     # The fork has one pool for all slots and no shorter cache for window layers.
     Engine.IK_LLAMA: EngineRules(
@@ -135,7 +136,7 @@ RULES: dict[Engine, EngineRules] = {
         context_option="-c",
         prompt_cache=8192 * MIB,
         prompt_cache_option="--cache-ram",
-        source="ikawrakow/ik_llama.cpp, 2026-08-15, docs/parameters.md",
+        source=mark("ikawrakow/ik_llama.cpp, 2026-08-15, docs/parameters.md"),
     ),
     # Window layers of mixed models take whole pages for every token (vllm-project/vllm#39254).
     Engine.VLLM: EngineRules(
@@ -151,6 +152,6 @@ RULES: dict[Engine, EngineRules] = {
         one_cache_type="--kv-cache-dtype",
         beyond_training=BeyondTraining.REFUSES,
         reserved_share=0.9,
-        source="vLLM docs, gpu_memory_utilization and kv_cache_dtype",
+        source=mark("vLLM docs, gpu_memory_utilization and kv_cache_dtype"),
     ),
 }

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias, TypeVar
 
+from core.language import tr, trc
 from core.machine.machine import Machine
 from core.model.cache_size import FP8, PADDING
 from core.model.model import Model
@@ -74,8 +75,10 @@ class LargestContext:
     @property
     def words(self) -> str:
         """The same in words: "145,920", "50,176, tight", "none"."""
-        tight = ", tight" if self.tight else ""
-        return f"{format_tokens(self.offered)}{tight}" if self.offered else "none"
+        if not self.offered:
+            return trc("no context fits", "none")
+        tokens = format_tokens(self.offered)
+        return tr("{context}, tight", context=tokens) if self.tight else tokens
 
     @property
     def types(self) -> str:

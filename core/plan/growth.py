@@ -6,6 +6,7 @@ is in no total: bounds beside the budget, and a problem where they are more than
 
 from __future__ import annotations
 
+from core.language import mark, tr
 from core.model.cache_size import CacheSettings, cache_size, row_bytes
 from core.model.model import CacheFacts
 from core.plan.choice import Engine
@@ -13,8 +14,8 @@ from core.plan.engines import RULES
 from core.plan.plan import Growth, Settings
 from core.provenance import Input, Number, Rank, Source, Unit
 
-PROMPT_CACHE = "prompt cache"
-CHECKPOINTS = "context checkpoints"
+PROMPT_CACHE = mark("prompt cache")
+CHECKPOINTS = mark("context checkpoints")
 
 
 def context_per_request(settings: Settings) -> int:
@@ -37,14 +38,16 @@ def growth(facts: CacheFacts, settings: Settings) -> tuple[Growth, ...]:
             size * count,
             Unit.BYTES,
             Source(Rank.ASSUMED, rules.source),
-            "bytes of one checkpoint x checkpoints per slot x slots",
+            mark("bytes of one checkpoint x checkpoints per slot x slots"),
             (
-                Input("one checkpoint", size, Unit.BYTES),
-                Input("checkpoints per slot", rules.checkpoints),
-                Input("slots", settings.slots),
+                Input(mark("one checkpoint"), size, Unit.BYTES),
+                Input(mark("checkpoints per slot"), rules.checkpoints),
+                Input(mark("slots"), settings.slots),
             ),
-            "At most, in long conversations: copies of windows and states, so that a changed "
-            "prompt need not be read again from its start. --ctx-checkpoints sets the number.",
+            mark(
+                "At most, in long conversations: copies of windows and states, so that a changed "
+                "prompt need not be read again from its start. --ctx-checkpoints sets the number."
+            ),
         )
         found.append(Growth(CHECKPOINTS, bound))
     return tuple(found)
@@ -68,13 +71,16 @@ def _prompts(facts: CacheFacts, settings: Settings) -> Number[int]:
         max(rules.prompt_cache, entry),
         Unit.BYTES,
         Source(Rank.ASSUMED, rules.source),
-        "the engine's limit, or one prompt if that is more",
+        mark("the engine's limit, or one prompt if that is more"),
         (
-            Input("limit", rules.prompt_cache, Unit.BYTES),
-            Input("a prompt as long as the context", entry, Unit.BYTES),
+            Input(mark("limit"), rules.prompt_cache, Unit.BYTES),
+            Input(mark("a prompt as long as the context"), entry, Unit.BYTES),
         ),
-        "At most, as prompts come and go: earlier ones stay in RAM. "
-        f"{rules.prompt_cache_option} sets the limit in MiB, 0 for none.",
+        tr(
+            "At most, as prompts come and go: earlier ones stay in RAM. "
+            "{option} sets the limit in MiB, 0 for none.",
+            option=tr(rules.prompt_cache_option),
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.language import listed, tr
 from core.machine.machine import Backend
 from core.model.cache_size import BLOCKS
 from core.model.model import Model
@@ -35,17 +36,40 @@ def _cache_types(choice: Choice) -> list[Problem]:
     name = rules.name
     asked = dict.fromkeys((choice.cache_k, choice.cache_v))
     unknown = [kind for kind in asked if kind not in rules.cache_types]
-    known = f"{', '.join(rules.cache_types[:-1])} and {rules.cache_types[-1]}"
     if unknown:
-        does = "has no cache type" if choice.engine is not Engine.OLLAMA else "ignores the type"
-        message = f"{name} {does} {' or '.join(unknown)}: it knows {known}."
-        return [_illegal(message, "Choose one of them, or another engine.")]
+        if len(unknown) > 1:
+            words = tr("{one} or {other}", one=unknown[0], other=unknown[1])
+        else:
+            words = unknown[0]
+        known = listed(rules.cache_types)
+        message = (
+            tr(
+                "{engine} ignores the type {type}: it knows {known}.",
+                engine=name,
+                type=words,
+                known=known,
+            )
+            if choice.engine is Engine.OLLAMA
+            else tr(
+                "{engine} has no cache type {type}: it knows {known}.",
+                engine=name,
+                type=words,
+                known=known,
+            )
+        )
+        return [_illegal(message, tr("Choose one of them, or another engine."))]
     if rules.one_cache_type and len(asked) > 1:
         return [
             _illegal(
-                f"{name} sets K and V with one option, {rules.one_cache_type}: they cannot be "
-                f"{choice.cache_k} and {choice.cache_v}.",
-                "Choose the same type for K and V.",
+                tr(
+                    "{engine} sets K and V with one option, {option}: they cannot be "
+                    "{k_type} and {v_type}.",
+                    engine=name,
+                    option=rules.one_cache_type,
+                    k_type=choice.cache_k,
+                    v_type=choice.cache_v,
+                ),
+                tr("Choose the same type for K and V."),
             )
         ]
     return []
@@ -55,24 +79,31 @@ def _flash_attention(model: Model, choice: Choice, settings: Settings) -> list[P
     if settings.flash_attention or choice.engine is Engine.VLLM:  # its attention has no switch
         return []
     why = (
-        "flash attention is off"
+        tr("flash attention is off")
         if choice.flash_attention is FlashAttention.OFF
-        else f"{model.architecture} runs without flash attention"
+        else tr("{architecture} runs without flash attention", architecture=model.architecture)
     )
     if choice.engine is Engine.OLLAMA and choice.cache_k not in UNPACKED:
         return [
             _illegal(
-                f"Ollama needs flash attention for OLLAMA_KV_CACHE_TYPE={choice.cache_k}, and "
-                f"{why}.",
-                "Set OLLAMA_FLASH_ATTENTION=1, or keep f16.",
+                tr(
+                    "Ollama needs flash attention for OLLAMA_KV_CACHE_TYPE={type}, and {why}.",
+                    type=choice.cache_k,
+                    why=why,
+                ),
+                tr("Set OLLAMA_FLASH_ATTENTION=1, or keep f16."),
             )
         ]
     if choice.cache_v not in UNPACKED:
         return [
             _illegal(
-                f"A {choice.cache_v} V cache needs flash attention, and {why}: "
-                f"{RULES[choice.engine].name} refuses to start.",
-                "Turn flash attention on, or keep V at f16.",
+                tr(
+                    "A {type} V cache needs flash attention, and {why}: {engine} refuses to start.",
+                    type=choice.cache_v,
+                    why=why,
+                    engine=RULES[choice.engine].name,
+                ),
+                tr("Turn flash attention on, or keep V at f16."),
             )
         ]
     return []
@@ -85,9 +116,14 @@ def _latent(model: Model, choice: Choice) -> list[Problem]:
         return []  # said already
     return [
         _illegal(
-            f"{model.architecture} keeps one latent row for K and V: the types must be equal, "
-            f"not {choice.cache_k} and {choice.cache_v}.",
-            "Choose the same type for K and V.",
+            tr(
+                "{architecture} keeps one latent row for K and V: the types must be equal, "
+                "not {k_type} and {v_type}.",
+                architecture=model.architecture,
+                k_type=choice.cache_k,
+                v_type=choice.cache_v,
+            ),
+            tr("Choose the same type for K and V."),
         )
     ]
 
@@ -102,9 +138,15 @@ def _indivisible(model: Model, choice: Choice) -> list[Problem]:
             if head and head % block:
                 return [
                     _illegal(
-                        f"Heads of {head} values cannot be cut into {kind} blocks of {block}: "
-                        f"the engine refuses this type for {side}.",
-                        "Keep f16 for this model.",
+                        tr(
+                            "Heads of {head} values cannot be cut into {type} blocks of {block}: "
+                            "the engine refuses this type for {side}.",
+                            head=head,
+                            type=kind,
+                            block=block,
+                            side=side,
+                        ),
+                        tr("Keep f16 for this model."),
                     )
                 ]
     return []
@@ -130,10 +172,14 @@ def _no_kernel(model: Model, settings: Settings) -> list[Problem]:
     return [
         Problem(
             "no-kernel",
-            f"The {settings.backend} backend has no flash attention for a {lacking[0]} cache: the "
-            "processor computes attention, and every layer's rows cross the bus for it.",
+            tr(
+                "The {backend} backend has no flash attention for a {type} cache: the "
+                "processor computes attention, and every layer's rows cross the bus for it.",
+                backend=settings.backend,
+                type=lacking[0],
+            ),
             Severity.WARNING,
-            "Choose q4_0: it is as small.",
+            tr("Choose q4_0: it is as small."),
         )
     ]
 
@@ -145,11 +191,17 @@ def _wide_latent(model: Model, choice: Choice) -> list[Problem]:
     return [
         Problem(
             "latent-buffer",
-            "ik_llama.cpp's work buffer for latent attention grows with the context: 8.4 GiB per "
-            "GPU at 131,072 tokens and 15.6 GiB at 262,144 were seen with a ubatch of 4096. The "
-            "compute part here is llama.cpp's.",
+            tr(
+                "ik_llama.cpp's work buffer for latent attention grows with the context: "
+                "{first:.1f} GiB per GPU at {short:,} tokens and {second:.1f} GiB at {long:,} were "
+                "seen with a ubatch of 4096. The compute part here is llama.cpp's.",
+                first=8.4,
+                short=131_072,
+                second=15.6,
+                long=262_144,
+            ),
             Severity.WARNING,
-            "Limit it with -amb 256.",
+            tr("Limit it with -amb 256."),
         )
     ]
 
@@ -159,18 +211,33 @@ def _beyond_training(model: Model, choice: Choice, settings: Settings) -> list[P
     asked = settings.requested_context
     if not trained or min(context_per_request(settings), asked) <= trained:
         return []
-    beyond = f"{asked:,} tokens are more than the {trained:,} that the model was trained for"
-    less = f"Choose {trained:,} or less."
+    beyond = tr(
+        "{asked:,} tokens are more than the {trained:,} that the model was trained for",
+        asked=asked,
+        trained=trained,
+    )
+    less = tr("Choose {trained:,} or less.", trained=trained)
     match rules.beyond_training:
         case BeyondTraining.REFUSES:
-            return [_illegal(f"{beyond}: {rules.name} refuses to start.", less)]
+            words = tr("{beyond}: {engine} refuses to start.", beyond=beyond, engine=rules.name)
+            return [_illegal(words, less)]
         case BeyondTraining.CAPS:
-            words = f"{beyond}: {rules.name} loads {trained:,} instead, which takes less than this."
+            words = tr(
+                "{beyond}: {engine} loads {trained:,} instead, which takes less than this.",
+                beyond=beyond,
+                engine=rules.name,
+                trained=trained,
+            )
             advice = less
         case BeyondTraining.RESERVES:
-            words = f"{beyond}: the memory is taken, but no conversation can use more than that."
-            advice = f"{less} More takes a rope scaling of its own."
+            words = tr(
+                "{beyond}: the memory is taken, but no conversation can use more than that.",
+                beyond=beyond,
+            )
+            advice = tr("{advice} More takes a rope scaling of its own.", advice=less)
         case BeyondTraining.USES:
             words = f"{beyond}."
-            advice = "Output past the trained context is poor without a rope scaling of its own."
+            advice = tr(
+                "Output past the trained context is poor without a rope scaling of its own."
+            )
     return [Problem("beyond-training", words, Severity.NOTE, advice)]

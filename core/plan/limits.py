@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.language import listed, tr
 from core.machine.machine import Backend, DeviceKind
 from core.plan.choice import Engine
 from core.plan.engines import RULES
@@ -40,9 +41,16 @@ def _share(plan: DevicePlan, settings: Settings) -> Problem | None:
         return None
     return Problem(
         "reserved-share",
-        f"{rules.name} takes {rules.reserved_share:.0%} of {plan.device.name} and needs more: "
-        f"{format_bytes(total - others)} of {format_bytes(whole)}. It ends without a cache.",
-        advice="Choose a smaller context, or raise --gpu-memory-utilization.",
+        tr(
+            "{engine} takes {share:.0%} of {device} and needs more: {needed} of {room}. It ends "
+            "without a cache.",
+            engine=rules.name,
+            share=rules.reserved_share,
+            device=tr(plan.device.name),
+            needed=format_bytes(total - others),
+            room=format_bytes(whole),
+        ),
+        advice=tr("Choose a smaller context, or raise --gpu-memory-utilization."),
     )
 
 
@@ -53,16 +61,22 @@ def _spill(plan: DevicePlan, mixture: bool) -> Problem | None:
         return None
     link = plan.device.link
     rate = link.most.value if link is not None else None
-    path = f"PCIe at {format_bandwidth(rate)}" if rate else "PCIe 4.0 x16"
+    path = tr("PCIe at {rate}", rate=format_bandwidth(rate)) if rate else "PCIe 4.0 x16"
+    by = rate or _PCIE
     cost = (
-        f"each GiB that a token reads of it takes {1000 * 2**30 / (rate or _PCIE):.0f} ms"
+        tr("each GiB that a token reads of it takes {time:.0f} ms", time=1000 * 2**30 / by)
         if mixture
-        else f"at least {1000 * -free / (rate or _PCIE):,.0f} ms a token"
+        else tr("at least {time:,.0f} ms a token", time=1000 * -free / by)
     )
     return Problem(
         "shared-memory",
-        f"Linux refuses what {plan.device.name} cannot hold; Windows moves it to RAM without a "
-        f"word: {cost} over {path}.",
+        tr(
+            "Linux refuses what {device} cannot hold; Windows moves it to RAM without a word: "
+            "{cost} over {path}.",
+            device=tr(plan.device.name),
+            cost=cost,
+            path=path,
+        ),
         Severity.NOTE,
     )
 
@@ -78,10 +92,13 @@ def _split_in_one_memory(settings: Settings, memory: MemoryPlan, layers: int) ->
         return None
     return Problem(
         "one-memory",
-        f"{gpus[0].name} and the processor read the same memory: a split between them reads no "
-        "faster, and runs that were measured were slower than either alone.",
+        tr(
+            "{device} and the processor read the same memory: a split between them reads no "
+            "faster, and runs that were measured were slower than either alone.",
+            device=tr(gpus[0].name),
+        ),
         Severity.NOTE,
-        "Choose all layers on the GPU, or the cpu backend, and measure both.",
+        tr("Choose all layers on the GPU, or the cpu backend, and measure both."),
     )
 
 
@@ -95,11 +112,17 @@ def _lent(plan: DevicePlan) -> Problem | None:
         return None
     return Problem(
         "lent-memory",
-        f"This needs {format_bytes(total)}, more than the half of its memory that a system lends "
-        f"{device.name} unless told otherwise.",
+        tr(
+            "This needs {size}, more than the half of its memory that a system lends "
+            "{device} unless told otherwise.",
+            size=format_bytes(total),
+            device=tr(device.name),
+        ),
         Severity.WARNING,
-        "Raise the GTT limit (ttm.pages_limit) on Linux, or the memory that the firmware sets "
-        "aside for graphics.",
+        tr(
+            "Raise the GTT limit (ttm.pages_limit) on Linux, or the memory that the firmware sets "
+            "aside for graphics."
+        ),
     )
 
 
@@ -114,17 +137,22 @@ def _growth(plan: DevicePlan, settings: Settings) -> Problem | None:
     if bound <= free and 2 * prompts < capacity:
         return None
     rules = RULES[Engine(settings.engine)]
-    names = " and ".join(each.name for each in plan.growth)
     return Problem(
         "growth",
-        f"In use, {rules.name} keeps more in RAM: {names}, up to {format_bytes(bound)} where "
-        f"{format_bytes(free)} is free.",
+        tr(
+            "In use, {engine} keeps more in RAM: {names}, up to {bound} where {free} is free.",
+            engine=rules.name,
+            names=listed([tr(each.name) for each in plan.growth]),
+            bound=format_bytes(bound),
+            free=format_bytes(free),
+        ),
         Severity.NOTE if bound <= free else Severity.WARNING,
         _limits(plan, settings),
     )
 
 
 def _limits(plan: DevicePlan, settings: Settings) -> str:
-    rules = RULES[Engine(settings.engine)]
-    words = f"Limit it with {rules.prompt_cache_option} (MiB, 0 for none)"
-    return f"{words} and --ctx-checkpoints." if len(plan.growth) > 1 else f"{words}."
+    option = tr(RULES[Engine(settings.engine)].prompt_cache_option)
+    if len(plan.growth) > 1:
+        return tr("Limit it with {option} (MiB, 0 for none) and --ctx-checkpoints.", option=option)
+    return tr("Limit it with {option} (MiB, 0 for none).", option=option)

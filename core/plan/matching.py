@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.gguf.header import Kind
 from core.gguf.text import excerpt
+from core.language import mark, tr
 from core.model.model import Model
 from core.problems import Problem, Severity
 
@@ -12,6 +13,19 @@ VOCABULARY_SLACK = 128
 _NO_TEXT_MODEL = frozenset(
     (Kind.PROJECTOR, Kind.ADAPTER, Kind.IMATRIX, Kind.CONTROL_VECTOR, Kind.VOCABULARY)
 )
+_HOLDS = {
+    Kind.MODEL: mark("a model"),
+    Kind.EMBEDDING: mark("an embedding"),
+    Kind.PROJECTOR: mark("a projector"),
+    Kind.ADAPTER: mark("an adapter"),
+    Kind.IMATRIX: mark("an imatrix"),
+    Kind.CONTROL_VECTOR: mark("a control-vector"),
+    Kind.VOCABULARY: mark("a vocabulary"),
+    Kind.DIFFUSION: mark("a diffusion"),
+    Kind.SPEECH: mark("a speech"),
+    Kind.SHARD: mark("a shard"),
+    Kind.UNKNOWN: mark("nothing that is known"),
+}
 # Where a projector says how wide the rows are that it gives.
 _WIDTHS = ("clip.vision.projection_dim", "clip.audio.projection_dim", "clip.projection_dim")
 
@@ -25,8 +39,12 @@ def projector_problems(model: Model, projector: Model) -> list[Problem]:
         return [
             Problem(
                 "projector",
-                f"{name} is no projector: it holds {_a(projector.file.kind)}.",
-                advice="Attach the file whose name begins with mmproj.",
+                tr(
+                    "{name} is no projector: it holds {what}.",
+                    name=name,
+                    what=tr(_HOLDS[projector.file.kind]),
+                ),
+                advice=tr("Attach the file whose name begins with mmproj."),
                 where=str(projector.file.header.path),
             )
         ]
@@ -36,9 +54,14 @@ def projector_problems(model: Model, projector: Model) -> list[Problem]:
         problems.append(
             Problem(
                 "projector",
-                f"{name} gives rows of {width:,} values and the model takes {wanted:,}: it was "
-                "made for another model.",
-                advice="Attach the projector that came with this model.",
+                tr(
+                    "{name} gives rows of {width:,} values and the model takes {wanted:,}: it was "
+                    "made for another model.",
+                    name=name,
+                    width=width,
+                    wanted=wanted,
+                ),
+                advice=tr("Attach the projector that came with this model."),
                 where=str(projector.file.header.path),
             )
         )
@@ -64,8 +87,12 @@ def draft_problems(model: Model, draft: Model) -> list[Problem]:
         return [
             Problem(
                 "draft",
-                f"{name} drafts nothing: it holds {_a(draft.file.kind)}.",
-                advice="Attach a small model of the same family.",
+                tr(
+                    "{name} drafts nothing: it holds {what}.",
+                    name=name,
+                    what=tr(_HOLDS[draft.file.kind]),
+                ),
+                advice=tr("Attach a small model of the same family."),
                 where=where,
             )
         ]
@@ -75,8 +102,8 @@ def draft_problems(model: Model, draft: Model) -> list[Problem]:
         problems.append(
             Problem(
                 "draft-vocabulary",
-                f"{name} cannot draft for this model: {why}.",
-                advice="Attach a small model of the same family: its tokens must be the same.",
+                tr("{name} cannot draft for this model: {why}.", name=name, why=why),
+                advice=tr("Attach a small model of the same family: its tokens must be the same."),
                 where=where,
             )
         )
@@ -90,15 +117,22 @@ def _vocabularies_differ(model: Model, draft: Model) -> str:
     # "none" is a file without its vocabulary (llama.cpp's word for it), as a specimen is.
     told = all(isinstance(kind, str) and kind != "none" for kind in kinds)
     if told and kinds[0] != kinds[1]:
-        return f"its tokenizer is {excerpt(str(kinds[0]))}, the model's {excerpt(str(kinds[1]))}"
+        return tr(
+            "its tokenizer is {its}, the model's {models}",
+            its=excerpt(str(kinds[0])),
+            models=excerpt(str(kinds[1])),
+        )
     sizes = draft.shape.vocabulary, model.shape.vocabulary
     if None not in sizes and abs((sizes[0] or 0) - (sizes[1] or 0)) > VOCABULARY_SLACK:
-        return f"it knows {sizes[0]:,} tokens, the model {sizes[1]:,}"
+        return tr("it knows {its:,} tokens, the model {models:,}", its=sizes[0], models=sizes[1])
     for word in ("bos", "eos"):
         pair = [each.get(f"tokenizer.ggml.{word}_token_id") for each in (theirs, ours)]
         if all(isinstance(token, int) for token in pair) and pair[0] != pair[1]:
-            what = "begins" if word == "bos" else "ends"
-            return f"it {what} a text with token {pair[0]}, the model with {pair[1]}"
+            if word == "bos":
+                words = mark("it begins a text with token {its}, the model with {models}")
+            else:
+                words = mark("it ends a text with token {its}, the model with {models}")
+            return tr(words, its=pair[0], models=pair[1])
     return ""
 
 
@@ -114,9 +148,9 @@ def _unreadable(beside: Model, code: str) -> Problem:
     where = str(beside.file.header.path)
     for problem in beside.file.problems:
         if problem.severity is Severity.ERROR:
-            words = f"{_name(beside)}: {problem.message}"
-            return Problem(code, words, advice=problem.advice, where=where)
-    return Problem(code, f"{_name(beside)} holds no tensors.", where=where)
+            words = f"{_name(beside)}: {tr(problem.message)}"
+            return Problem(code, words, advice=tr(problem.advice), where=where)
+    return Problem(code, tr("{name} holds no tensors.", name=_name(beside)), where=where)
 
 
 def _incomplete(beside: Model, code: str) -> list[Problem]:
@@ -126,9 +160,9 @@ def _incomplete(beside: Model, code: str) -> list[Problem]:
             return [
                 Problem(
                     code,
-                    f"{_name(beside)}: {problem.message}",
+                    f"{_name(beside)}: {tr(problem.message)}",
                     Severity.WARNING,
-                    problem.advice,
+                    tr(problem.advice),
                     str(beside.file.header.path),
                 )
             ]
@@ -137,10 +171,3 @@ def _incomplete(beside: Model, code: str) -> list[Problem]:
 
 def _name(model: Model) -> str:
     return excerpt(model.file.header.path.name)
-
-
-def _a(kind: Kind) -> str:
-    if kind is Kind.UNKNOWN:
-        return "nothing that is known"
-    article = "an" if kind.value[0] in "aeiou" else "a"
-    return f"{article} {kind.value}"

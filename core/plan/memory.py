@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.language import mark, tr, trn
 from core.machine.machine import Device, DeviceKind
 from core.model.cache_size import CacheSize, bytes_per_token
 from core.model.model import CacheFacts, CacheGroup, Model, StateGroup
@@ -19,16 +20,18 @@ from core.plan.sizes import Sizes, cache_settings, sizes_of
 from core.plan.verdict import judge, judge_device, margin, margin_of
 from core.provenance import Input, Number, Rank, Source, Unit
 
-_FILE = Source(Rank.DERIVED, "the file's tensor table, placed as llama.cpp b11434 does")
-_CACHE = Source(Rank.DERIVED, "cache rule of llama.cpp b11434")
-_SUM = Source(Rank.DERIVED, "sum of the parts")
-_UNKNOWN = Source(Rank.DERIVED, "no rule for this architecture")
-_WEIGHTS_FORMULA = "sum of the tensors on this device, each padded to its alignment"
-_TIED_NOTE = "The token embedding lies here once more: it is the output matrix as well."
-_CACHE_FORMULA = "cells x bytes per cell, over the layers on this device"
-_STATE_FORMULA = "bytes per sequence x slots, over the layers on this device"
-_FREE_FORMULA = "capacity - total"
-_TOTAL_FORMULA = "sum of the parts"
+_FILE = Source(Rank.DERIVED, mark("the file's tensor table, placed as llama.cpp b11434 does"))
+_CACHE = Source(Rank.DERIVED, mark("cache rule of llama.cpp b11434"))
+_SUM = Source(Rank.DERIVED, mark("sum of the parts"))
+_NO_RULE = mark("No rule covers this architecture.")
+_NO_GRAPH = mark("Work buffers follow the graph, which is not known.")
+_UNKNOWN = Source(Rank.DERIVED, mark("no rule for this architecture"))
+_WEIGHTS_FORMULA = mark("sum of the tensors on this device, each padded to its alignment")
+_TIED_NOTE = mark("The token embedding lies here once more: it is the output matrix as well.")
+_CACHE_FORMULA = mark("cells x bytes per cell, over the layers on this device")
+_STATE_FORMULA = mark("bytes per sequence x slots, over the layers on this device")
+_FREE_FORMULA = mark("capacity - total")
+_TOTAL_FORMULA = mark("sum of the parts")
 
 
 def memory(
@@ -86,9 +89,9 @@ def _device_plan(
         device.memory.source,
         _FREE_FORMULA,
         (
-            Input("capacity", capacity, Unit.BYTES),
-            Input("total", total.value, Unit.BYTES),
-            Input("tight below", margin(device), Unit.BYTES),
+            Input(mark("capacity"), capacity, Unit.BYTES),
+            Input(mark("total"), total.value, Unit.BYTES),
+            Input(mark("tight below"), margin(device), Unit.BYTES),
         ),
         total.note if total.value is None else device.memory.note or _margin_note(device),
     )
@@ -98,8 +101,10 @@ def _device_plan(
 
 
 def _margin_note(device: Device) -> str:
-    who = margin_of(device).source.origin
-    return f"Less than the margin free is called tight: a load can still fail. Margin: {who}."
+    return tr(
+        "Less than the margin free is called tight: a load can still fail. Margin: {who}.",
+        who=tr(margin_of(device).source.origin),
+    )
 
 
 def _weights(number: int, table: WeightTable, placement: Placement, sizes: Sizes) -> Number[int]:
@@ -110,8 +115,10 @@ def _weights(number: int, table: WeightTable, placement: Placement, sizes: Sizes
         _FILE,
         _WEIGHTS_FORMULA,
         (
-            Input("layers", placement.layers.count(number)),
-            Input("output layer here", "yes" if number == placement.output else "no"),
+            Input(mark("layers"), placement.layers.count(number)),
+            Input(
+                mark("output layer here"), mark("yes") if number == placement.output else mark("no")
+            ),
         ),
         _TIED_NOTE if tied else "",
     )
@@ -120,10 +127,19 @@ def _weights(number: int, table: WeightTable, placement: Placement, sizes: Sizes
 def rules_in_words(groups: Sequence[CacheGroup | StateGroup]) -> str:
     """How many layers keep what, and by which rule; a line for each kind."""
     return "\n".join(
-        f"{group.name[:1].upper()}{group.name[1:]} in {len(group.layers)} "
-        f"{'layer' if len(group.layers) == 1 else 'layers'}: {group.rule}."
+        trn(
+            "{kind} in {count} layer: {rule}.",
+            "{kind} in {count} layers: {rule}.",
+            len(group.layers),
+            kind=_capital(tr(group.name)),
+            rule=tr(group.rule),
+        )
         for group in groups
     )
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]
 
 
 def _add_known(
@@ -143,10 +159,10 @@ def _add_known(
             _CACHE,
             _CACHE_FORMULA,
             (
-                Input("context reserved", size.context, Unit.TOKENS),
-                Input("K type", settings.cache_k),
-                Input("V type", settings.cache_v),
-                *(Input(f"cells of {g.name}", g.cells) for g in size.groups),
+                Input(mark("context reserved"), size.context, Unit.TOKENS),
+                Input(mark("K type"), settings.cache_k),
+                Input(mark("V type"), settings.cache_v),
+                *(Input(tr("cells of {layers}", layers=tr(g.name)), g.cells) for g in size.groups),
             ),
             rules_in_words(facts.groups),
         )
@@ -157,7 +173,7 @@ def _add_known(
             Unit.BYTES,
             _CACHE,
             _STATE_FORMULA,
-            (Input("slots", settings.slots),),
+            (Input(mark("slots"), settings.slots),),
             rules_in_words(facts.states),
         )
         parts.append(Part(PartKind.STATE, state))
@@ -172,17 +188,15 @@ def _unknown_cache(model: Model, settings: Settings) -> Number[int]:
     facts = model.cache
     inputs = []
     if facts.low is not None:
-        inputs.append(Input("at least, f16", facts.low * settings.context, Unit.BYTES))
+        inputs.append(Input(mark("at least, f16"), facts.low * settings.context, Unit.BYTES))
     if facts.high is not None:
-        inputs.append(Input("at most, f16", facts.high * settings.context, Unit.BYTES))
-    note = facts.problem.message if facts.problem else "No rule covers this architecture."
+        inputs.append(Input(mark("at most, f16"), facts.high * settings.context, Unit.BYTES))
+    note = facts.problem.message if facts.problem else _NO_RULE
     return Number(None, Unit.BYTES, _UNKNOWN, "", tuple(inputs), note)
 
 
 def _unknown_compute() -> Number[int]:
-    return Number(
-        None, Unit.BYTES, _UNKNOWN, note="Work buffers follow the graph, which is not known."
-    )
+    return Number(None, Unit.BYTES, _UNKNOWN, note=_NO_GRAPH)
 
 
 def _sum(parts: list[Part]) -> Number[int]:
@@ -202,7 +216,7 @@ def _totals(
     verdict: Verdict,
 ) -> MemoryPlan:
     def number(value: int | None, source: Source, formula: str = "") -> Number[int]:
-        note = "" if value is not None else "No rule covers this architecture."
+        note = "" if value is not None else _NO_RULE
         return Number(value, Unit.BYTES, source, formula, (), note)
 
     parts = [part for plan in devices for part in plan.parts]
@@ -220,18 +234,18 @@ def _totals(
     buffer_source = sizes.buffers.output.source if sizes.buffers else _UNKNOWN
     compute_source = sizes.buffers.compute[0].source if sizes.buffers else _UNKNOWN
     return MemoryPlan(
-        cache=number(cache, source, "K + V"),
-        cache_k=number(k, source, "cells x bytes of a K row, over the layers that keep one"),
-        cache_v=number(v, source, "cells x bytes of a V row, over the layers that keep one"),
+        cache=number(cache, source, mark("K + V")),
+        cache_k=number(k, source, mark("cells x bytes of a K row, over the layers that keep one")),
+        cache_v=number(v, source, mark("cells x bytes of a V row, over the layers that keep one")),
         cache_per_token=Number(
             per_token,
             Unit.BYTES_PER_TOKEN,
             source,
-            "bytes of a K row + bytes of a V row, over the layers that keep them",
-            (Input("K type", settings.cache_k), Input("V type", settings.cache_v)),
+            mark("bytes of a K row + bytes of a V row, over the layers that keep them"),
+            (Input(mark("K type"), settings.cache_k), Input(mark("V type"), settings.cache_v)),
         ),
         state=number(state, source, _STATE_FORMULA),
-        compute=number(compute, compute_source, "sum over the devices"),
+        compute=number(compute, compute_source, mark("sum over the devices")),
         output=number(output, buffer_source, OUTPUT_FORMULA),
         total=_sum(parts),
         devices=devices,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from core.language import mark
 from core.machine.machine import Backend, Device, DeviceKind
 from core.model.cache_size import bytes_per_token
 from core.model.model import Model
@@ -17,17 +18,21 @@ MIB = 2**20
 # 188); the bandwidth (GB/s) grows with those and is what is known of every card.
 _CUDA_POINTS = ((288, 107), (936, 330), (1792, 555))
 _CUDA_SOURCE = Source(
-    Rank.ESTIMATED, "CUDA contexts measured on three cards, ggml-org/llama.cpp#23604", "2026-05"
+    Rank.ESTIMATED,
+    mark("CUDA contexts measured on three cards, ggml-org/llama.cpp#23604"),
+    "2026-05",
 )
-_CUDA_NOTE = (
+_CUDA_NOTE = mark(
     "Measured contexts reach from 107 to 555 MiB per process and GPU and grow with the card; its "
     "bandwidth stands for its size here."
 )
 _HIP_MIB = 410
-_HIP_SOURCE = Source(Rank.ESTIMATED, "a HIP context of about 0.4 GiB, ggml-org/llama.cpp#23604")
-_NONE_SOURCE = Source(Rank.ASSUMED, "no separate context")
-_NONE_NOTE = "The process keeps nothing apart from its buffers that anybody has measured."
-_FORMULA = "from the card's bandwidth, between measured cards"
+_HIP_SOURCE = Source(
+    Rank.ESTIMATED, mark("a HIP context of about 0.4 GiB, ggml-org/llama.cpp#23604")
+)
+_NONE_SOURCE = Source(Rank.ASSUMED, mark("no separate context"))
+_NONE_NOTE = mark("The process keeps nothing apart from its buffers that anybody has measured.")
+_FORMULA = mark("from the card's bandwidth, between measured cards")
 
 
 def overhead(device: Device, backend: str) -> Number[int]:
@@ -41,7 +46,7 @@ def overhead(device: Device, backend: str) -> Number[int]:
             Unit.BYTES,
             _CUDA_SOURCE,
             _FORMULA,
-            (Input("bandwidth", rate, Unit.BYTES_PER_SECOND),),
+            (Input(mark("bandwidth"), rate, Unit.BYTES_PER_SECOND),),
             _CUDA_NOTE,
         )
     if backend == Backend.ROCM:
@@ -69,23 +74,25 @@ def reserved(
     whole = int(device.memory.value * share)
     room = max(0, whole - needed - own + cache)
     inputs = [
-        Input("share", share, Unit.SHARE),
-        Input("capacity", device.memory.value, Unit.BYTES),
-        Input("needed", needed + own, Unit.BYTES),
-        Input("driver's context", own, Unit.BYTES),
-        Input("room for cache", room, Unit.BYTES),
+        Input(mark("share"), share, Unit.SHARE),
+        Input(mark("capacity"), device.memory.value, Unit.BYTES),
+        Input(mark("needed"), needed + own, Unit.BYTES),
+        Input(mark("driver's context"), own, Unit.BYTES),
+        Input(mark("room for cache"), room, Unit.BYTES),
     ]
     per_token = bytes_per_token(model.cache, settings.cache_k, settings.cache_v)
     if per_token:
-        inputs.append(Input("tokens of cache in it", room // per_token, Unit.TOKENS))
+        inputs.append(Input(mark("tokens of cache in it"), room // per_token, Unit.TOKENS))
     return Number(
         max(own, whole - needed),
         Unit.BYTES,
-        Source(Rank.ESTIMATED, "vLLM docs, gpu_memory_utilization (0.9 unless set)"),
-        "share x capacity - needed, at least the driver's context",
+        Source(Rank.ESTIMATED, mark("vLLM docs, gpu_memory_utilization (0.9 unless set)")),
+        mark("share x capacity - needed, at least the driver's context"),
         tuple(inputs),
-        "vLLM takes its share of the card whatever the context and fills it with cache. Its own "
-        "work buffers are measured when it starts; llama.cpp's stand for them here.",
+        mark(
+            "vLLM takes its share of the card whatever the context and fills it with cache. Its "
+            "own work buffers are measured when it starts; llama.cpp's stand for them here."
+        ),
     )
 
 

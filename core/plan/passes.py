@@ -7,6 +7,7 @@ devices take turns. A bound, as the ceiling is: one token of one request takes e
 
 from __future__ import annotations
 
+from core.language import tr
 from core.plan.plan import Plan
 from core.plan.speed.anatomy import placed
 from core.plan.speed.prefill import operations_per_row
@@ -32,8 +33,10 @@ class Passes:
     def note(self) -> str:
         """Why nothing can be told, or what is left out; empty where nothing is."""
         if not self.known:
-            return self.plan.speed.ceiling.note
-        return "" if self.computes else "How fast it computes is not known: only bytes count."
+            return tr(self.plan.speed.ceiling.note)
+        if self.computes:
+            return ""
+        return tr("How fast it computes is not known: only bytes count.")
 
     def experts(self, tokens: int) -> float:
         """How many times the experts of one token are read for so many: their union."""

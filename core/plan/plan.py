@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from core.language import mark
 from core.machine.machine import Device, Machine
 from core.model.model import Model, Weights
 from core.plan.choice import Choice
@@ -24,15 +25,15 @@ class Verdict(StrEnum):
 class PartKind(StrEnum):
     """The parts of a memory budget, in the words of the command line's JSON."""
 
-    OTHERS = "others"  # the system and other programs
-    WEIGHTS = "weights"
-    CACHE = "cache"
-    STATE = "state"
-    COMPUTE = "compute"
-    OUTPUT = "output"
-    PROJECTOR = "projector"
-    DRAFT = "draft"
-    OVERHEAD = "overhead"
+    OTHERS = mark("others")  # the system and other programs
+    WEIGHTS = mark("weights")
+    CACHE = mark("cache")
+    STATE = mark("state")
+    COMPUTE = mark("compute")
+    OUTPUT = mark("output")
+    PROJECTOR = mark("projector")
+    DRAFT = mark("draft")
+    OVERHEAD = mark("overhead")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from core.language import tr
 from core.machine.machine import Backend, DeviceKind, Machine
 from core.model.cache_size import padded_context
 from core.model.model import Model
@@ -67,10 +68,13 @@ def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tupl
         problems.append(
             Problem(
                 "no-gpu",
-                f"{machine.name} has no GPU for the {choice.backend} backend; "
-                "everything is planned in RAM.",
+                tr(
+                    "{machine} has no GPU for the {backend} backend; everything is planned in RAM.",
+                    machine=tr(machine.name),
+                    backend=choice.backend,
+                ),
                 Severity.WARNING,
-                "Choose another machine, or the cpu backend.",
+                tr("Choose another machine, or the cpu backend."),
             )
         )
     layers = layer_count(model)
@@ -136,8 +140,12 @@ def _slots(choice: Choice) -> tuple[int, bool]:
 def _beyond(depth: int, context: int) -> Problem:
     return Problem(
         "depth",
-        f"A depth of {depth:,} tokens is beyond the context of {context:,}; "
-        "speeds are those at its end.",
+        tr(
+            "A depth of {depth:,} tokens is beyond the context of {context:,}; "
+            "speeds are those at its end.",
+            depth=depth,
+            context=context,
+        ),
         Severity.WARNING,
-        "Reserve a larger context, or choose a smaller depth.",
+        tr("Reserve a larger context, or choose a smaller depth."),
     )

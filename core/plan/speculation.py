@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.language import mark, tr
 from core.model.cache_size import row_bytes
 from core.model.model import Model, Role
 from core.plan.passes import Passes
@@ -17,17 +18,18 @@ from core.plan.plan import Plan
 from core.provenance import Input, Number, Rank, Source, Unit
 
 MOST_DRAFTED = 16
-_SOURCE = Source(Rank.ESTIMATED, "the plan's bytes and an acceptance that you chose")
-_FORMULA = "speed without x tokens of a round x time of a token / time of a round"
+_SOURCE = Source(Rank.ESTIMATED, mark("the plan's bytes and an acceptance that you chose"))
+_FORMULA = mark("speed without x tokens of a round x time of a token / time of a round")
+_ACCEPTED = mark("Accepted tokens are those that the model would have written itself.")
 _STEPS = 40  # of the bisection
 
 
 class Drafter(StrEnum):
     """Who drafts."""
 
-    MODEL = "draft model"
-    HEAD = "the file's own draft blocks"
-    NGRAM = "n-grams of the text"
+    MODEL = mark("draft model")
+    HEAD = mark("the file's own draft blocks")
+    NGRAM = mark("n-grams of the text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +92,8 @@ class Speculator:
         """Why nothing can be told, or what is left out."""
         if self._passes.known and self.draft_bytes is None:
             if self.drafter is Drafter.HEAD:
-                return "This file has no blocks for drafting."
-            return "No draft model is attached."
+                return tr("This file has no blocks for drafting.")
+            return tr("No draft model is attached.")
         return self._passes.note
 
     def round(self, acceptance: float, drafted: int) -> Round:
@@ -121,7 +123,7 @@ class Speculator:
         made = self.round(acceptance, drafted)
         expected, ceiling = self.plan.speed.expected.mid, self.plan.speed.ceiling
         base = expected if expected.value is not None else ceiling
-        word = "expected without" if base is expected else "ceiling without"
+        word = mark("expected without") if base is expected else mark("ceiling without")
         rate = Number(
             None if base.value is None else base.value * made.times,
             Unit.TOKENS_PER_SECOND,
@@ -129,14 +131,14 @@ class Speculator:
             _FORMULA,
             (
                 Input(word, base.value, Unit.TOKENS_PER_SECOND),
-                Input("acceptance", acceptance, Unit.SHARE),
-                Input("drafted", drafted, Unit.TOKENS),
-                Input("tokens of a round", made.tokens),
-                Input("time of a token", self._one, Unit.SECONDS),
-                Input("drafting", made.draft, Unit.SECONDS),
-                Input("checking", made.check, Unit.SECONDS),
+                Input(mark("acceptance"), acceptance, Unit.SHARE),
+                Input(mark("drafted"), drafted, Unit.TOKENS),
+                Input(mark("tokens of a round"), made.tokens),
+                Input(mark("time of a token"), self._one, Unit.SECONDS),
+                Input(mark("drafting"), made.draft, Unit.SECONDS),
+                Input(mark("checking"), made.check, Unit.SECONDS),
             ),
-            self.note or "Accepted tokens are those that the model would have written itself.",
+            self.note or _ACCEPTED,
         )
         return Speculation(acceptance, made, self.best(acceptance), self.pays_above(drafted), rate)
 

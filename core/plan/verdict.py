@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from core.language import mark, tr
 from core.machine.machine import Backend, Device, DeviceKind
 from core.model.model import Model
 from core.plan.plan import DevicePlan, Part, PartKind, Plan, Verdict
@@ -11,26 +12,28 @@ from core.problems import Problem, Severity
 from core.provenance import Input, Number, Rank, Source, Unit
 from core.units import UnitSystem, format_bytes
 
-# How a verdict is said, and how where there is room for a word alone.
+# How a verdict is said, and how where there is room for a word alone; translated where shown.
 WORDS = {
-    Verdict.FITS: "fits",
-    Verdict.TIGHT: "fits, but tight",
-    Verdict.DOES_NOT_FIT: "does not fit",
-    Verdict.UNKNOWN: "not known",
+    Verdict.FITS: mark("fits"),
+    Verdict.TIGHT: mark("fits, but tight"),
+    Verdict.DOES_NOT_FIT: mark("does not fit"),
+    Verdict.UNKNOWN: mark("not known"),
 }
-SHORT_WORDS = WORDS | {Verdict.TIGHT: "tight", Verdict.UNKNOWN: "unknown"}
-REFUSED = "refused"  # where the engine would not start, whatever fits
+SHORT_WORDS = WORDS | {Verdict.TIGHT: mark("tight"), Verdict.UNKNOWN: mark("unknown")}
+REFUSED = mark("refused")  # where the engine would not start, whatever fits
 
 MIB = 2**20
-_BUDGET = Source(Rank.DERIVED, "the budget of each device")
+_BUDGET = Source(Rank.DERIVED, mark("the budget of each device"))
+_LESS = mark("Less than this free is called tight.")
+_PART = mark("A part of the model is missing.")
 _STRANGE = ("shard-mismatch", "shard-tensors")  # what core.gguf says of such a set
 
-_FIT = Source(Rank.REPORTED, "llama.cpp's own margin for a device (--fit-target)")
+_FIT = Source(Rank.REPORTED, mark("llama.cpp's own margin for a device (--fit-target)"))
 _REFUSED = Source(
-    Rank.REPORTED, "Vulkan drivers that refused loads, lmstudio-ai/lmstudio-bug-tracker#2133"
+    Rank.REPORTED, mark("Vulkan drivers that refused loads, lmstudio-ai/lmstudio-bug-tracker#2133")
 )
-_TWENTIETH = Source(Rank.ASSUMED, "a twentieth of the memory, at least half a GiB")
-_OWN = Source(Rank.REPORTED, "your own setting for this machine")
+_TWENTIETH = Source(Rank.ASSUMED, mark("a twentieth of the memory, at least half a GiB"))
+_OWN = Source(Rank.REPORTED, mark("your own setting for this machine"))
 
 # What should stay free on a card of its own memory.
 _MARGINS = {
@@ -49,7 +52,7 @@ def margin(device: Device) -> int:
 def margin_of(device: Device) -> Number[int]:
     """The same, with who says so."""
     value, source = _margin(device)
-    return Number(value, Unit.BYTES, source, note="Less than this free is called tight.")
+    return Number(value, Unit.BYTES, source, note=_LESS)
 
 
 def _margin(device: Device) -> tuple[int, Source]:
@@ -100,12 +103,12 @@ def reason(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
     if verdict is Verdict.UNKNOWN:
         device = plans[0]
         if device.total.value is None:
-            return device.total.note
+            return tr(device.total.note)
         if lacks_tensors(plan.model):
-            return "a part of the model is missing: every total is a lower bound"
-        return f"the memory of {device.device.name} is not known"
+            return tr("a part of the model is missing: every total is a lower bound")
+        return tr("the memory of {device} is not known", device=tr(device.device.name))
     if verdict is Verdict.TIGHT:
-        return "; ".join(f"only {_free(device, system)}" for device in plans)
+        return "; ".join(tr("only {room}", room=_free(device, system)) for device in plans)
     return _free(decides(plan.memory.devices), system)
 
 
@@ -127,10 +130,10 @@ def room(devices: Sequence[DevicePlan]) -> Number[int]:
         inputs = tuple(Input(name, -over, Unit.BYTES) for name, over in lacks)
         words = "; ".join(_too_much(plan, UnitSystem.GIB) for plan in plans)
         total = -sum(over for _, over in lacks)
-        return Number(total, Unit.BYTES, _BUDGET, "capacity - needed", inputs, words)
+        return Number(total, Unit.BYTES, _BUDGET, mark("capacity - needed"), inputs, words)
     if verdict is Verdict.UNKNOWN:
         note = plans[0].total.note or plans[0].device.memory.note
-        return Number(None, Unit.BYTES, _BUDGET, note=note or "A part of the model is missing.")
+        return Number(None, Unit.BYTES, _BUDGET, note=note or _PART)
     return decides(devices).free
 
 
@@ -151,13 +154,17 @@ def _left(plan: DevicePlan) -> int:
 
 
 def _free(plan: DevicePlan, system: UnitSystem) -> str:
-    return f"{format_bytes(plan.free.value or 0, system)} free on {plan.device.name}"
+    size = format_bytes(plan.free.value or 0, system)
+    return tr("{size} free on {device}", size=size, device=tr(plan.device.name))
 
 
 def _too_much(plan: DevicePlan, system: UnitSystem) -> str:
+    device = tr(plan.device.name)
     if plan.free.value is not None:
-        return f"{format_bytes(-plan.free.value, system)} too much on {plan.device.name}"
-    return f"at least {format_bytes(_over(plan), system)} too much on {plan.device.name}"
+        size = format_bytes(-plan.free.value, system)
+        return tr("{size} too much on {device}", size=size, device=device)
+    size = format_bytes(_over(plan), system)
+    return tr("at least {size} too much on {device}", size=size, device=device)
 
 
 def _over(plan: DevicePlan) -> int:

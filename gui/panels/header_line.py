@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.gguf import display, excerpt
 from core.gguf.header import Kind
+from core.language import mark, tr, trn
 from core.model.model import CacheGroup, Model, StateGroup
 from core.provenance import Input, Number, Rank, Source, Unit, format_value
 from gui.document import Document
@@ -29,11 +30,11 @@ class HeaderLine(Wrap):
         self._document = document
         self._name = ElidedText(style=Style.HEADLINE)
         self._label = Text(style=Style.STRONG)
-        self._bits = FactLabel("Bits per weight")
-        self._parameters = FactLabel("Parameters")
-        self._active = FactLabel("Parameters that one token uses")
-        self._layers = FactLabel("Layers")
-        self._size = FactLabel("Size of the whole file")
+        self._bits = FactLabel(tr("Bits per weight"))
+        self._parameters = FactLabel(tr("Parameters"))
+        self._active = FactLabel(tr("Parameters that one token uses"))
+        self._layers = FactLabel(tr("Layers"))
+        self._size = FactLabel(tr("Size of the whole file"))
         self._parts = Text(style=Style.MUTED)
         self.set_cells(
             [
@@ -64,12 +65,12 @@ class HeaderLine(Wrap):
         self._bits.set_number(facts.bits_per_weight(weights), units)
         self._bits.setVisible(has_weights)
         for fact, number, words in (
-            (self._parameters, facts.parameter_count(weights), " parameters"),
-            (self._active, facts.active_parameter_count(model), " active"),
-            (self._size, facts.size_of_whole_file(model) or facts.size_on_disk(model), ""),
+            (self._parameters, facts.parameter_count(weights), mark("{count} parameters")),
+            (self._active, facts.active_parameter_count(model), mark("{count} active")),
+            (self._size, facts.size_of_whole_file(model) or facts.size_on_disk(model), "{count}"),
         ):
-            text = format_value(number.value, number.unit, units)
-            fact.set_number(number, units, f"{bound}{text}{words}")
+            count = f"{bound}{format_value(number.value, number.unit, units)}"
+            fact.set_number(number, units, tr(words, count=count))
         self._parameters.setVisible(has_weights)
         self._active.setVisible(has_weights and model.shape.experts > 0)
         self._layers.set_number(_layers(model), units, layers_in_words(model))
@@ -93,11 +94,13 @@ def window_title(model: Model) -> str:
 def layers_in_words(model: Model) -> str:
     """ "40 layers, 10 with KV"; "32 layers" where every layer keeps a cache, or nobody knows."""
     layers = model.shape.layers
-    word = "layer" if layers == 1 else "layers"
+    words = trn("{count} layer", "{count} layers", layers)
     cached = {layer for group in model.cache.groups for layer in group.layers}
     if not model.cache.known or len(cached) >= layers:
-        return f"{layers} {word}"
-    return f"{layers} {word}, {len(cached) or 'none'} with KV"
+        return words
+    if not cached:
+        return tr("{layers}, none with KV", layers=words)
+    return tr("{layers}, {count} with KV", layers=words, count=len(cached))
 
 
 def _layers(model: Model) -> Number[int]:
@@ -105,8 +108,11 @@ def _layers(model: Model) -> Number[int]:
     return Number(
         model.shape.layers,
         Unit.COUNT,
-        Source(Rank.REPORTED, "file header"),
-        inputs=tuple(Input(f"layers with {group.name}", len(group.layers)) for group in groups),
+        Source(Rank.REPORTED, mark("file header")),
+        inputs=tuple(
+            Input(tr("layers with {name}", name=tr(group.name)), len(group.layers))
+            for group in groups
+        ),
         note=model.cache.rule,
     )
 
@@ -115,13 +121,17 @@ def _parts(model: Model) -> str:
     """What else the files are. How many shards there are is what the file says: one name of
     ``missing`` may stand for many."""
     file = model.file
-    words = [] if file.local else [f"on {urlsplit(file.addresses[0]).hostname}, not downloaded"]
-    words += [] if file.kind is Kind.MODEL else [str(file.kind)]
+    words = []
+    if not file.local:
+        host = urlsplit(file.addresses[0]).hostname
+        words.append(tr("on {host}, not downloaded", host=host))
+    if file.kind is not Kind.MODEL:
+        words.append(tr(file.kind.value))
     found, stated = len(file.headers), file.header.metadata.get("split.count")
     if not file.missing:
-        words += [f"{found} shards"] if found > 1 else []
+        words += [trn("{count} shard", "{count} shards", found)] if found > 1 else []
     elif isinstance(stated, int) and stated > found:
-        words.append(f"{found} of {stated:,} shards")
+        words.append(tr("{found} of {stated:,} shards", found=found, stated=stated))
     else:
-        words.append(f"{found} {'shard' if found == 1 else 'shards'}, others missing")
+        words.append(trn("{count} shard, others missing", "{count} shards, others missing", found))
     return ", ".join(words)

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import tr, written
 from gui.document import Document
 from gui.panels.header_line import HeaderLine
 from gui.panels.metadata import MetadataPanel
@@ -47,15 +48,15 @@ class ModelPage(QWidget):
         self.plan = PlanPanel(document)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName("What the file holds")
+        self.tabs.setAccessibleName(tr("What the file holds"))
         for panel, name in (
-            (self.overview, "Overview"),
-            (self.tensors, "Tensors"),
-            (self.metadata, "Metadata"),
+            (self.overview, tr("Overview")),
+            (self.tensors, tr("Tensors")),
+            (self.metadata, tr("Metadata")),
         ):
             self.tabs.addTab(panel, name)
         self.plan_area = QScrollArea()
-        self.plan_area.setAccessibleName("Plan")
+        self.plan_area.setAccessibleName(tr("Plan"))
         self.plan_area.setFrameShape(QFrame.Shape.NoFrame)
         self.plan_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the controls take the keyboard
         self.plan_area.setWidgetResizable(True)
@@ -123,7 +124,7 @@ class ModelPage(QWidget):
         super().resizeEvent(event)
         narrow = self.width() < _TWO_COLUMNS * self.fontMetrics().averageCharWidth()
         if narrow and not self.narrow:
-            self.tabs.insertTab(0, self.plan_area, "Plan")
+            self.tabs.insertTab(0, self.plan_area, tr("Plan"))
             self.tabs.setCurrentIndex(0)
         elif not narrow and self.narrow:
             self.tabs.removeTab(self.tabs.indexOf(self.plan_area))
@@ -143,7 +144,7 @@ class ModelPage(QWidget):
     def _count(self) -> None:
         model = self._document.model
         for panel, name, count in (
-            (self.tensors, "Tensors", len(model.file.tensors) if model else 0),
-            (self.metadata, "Metadata", len(model.file.header.entries) if model else 0),
+            (self.tensors, tr("Tensors"), len(model.file.tensors) if model else 0),
+            (self.metadata, tr("Metadata"), len(model.file.header.entries) if model else 0),
         ):
-            self.tabs.setTabText(self.tabs.indexOf(panel), f"{name} {count:,}")
+            self.tabs.setTabText(self.tabs.indexOf(panel), f"{name} {written(count)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.gguf import display
+from core.language import tr
 from core.plan.plan import Plan
 
 
@@ -11,12 +12,17 @@ def plan_title(plan: Plan | None, *, model: bool = True, machine: bool = True) -
     if plan is None:
         return ""
     settings, own = plan.settings, plan.model
-    named = []
-    if model:
-        named.append(f"{own.name or own.architecture} {settings.requantize or own.label}".strip())
-    if machine:
-        named.append(plan.machine.name)
-    return (
-        f"{display(' on '.join(named))}, context {settings.context:,}, "
-        f"K {settings.cache_k}, V {settings.cache_v}"
+    name = f"{own.name or own.architecture} {settings.requantize or own.label}".strip()
+    if model and machine:
+        name = tr("{model} on {machine}", model=name, machine=plan.machine.name)
+    elif machine:
+        name = plan.machine.name
+    elif not model:
+        name = ""
+    return tr(
+        "{name}, context {context:,}, K {k}, V {v}",
+        name=display(name),
+        context=settings.context,
+        k=settings.cache_k,
+        v=settings.cache_v,
     )

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.gguf import display
+from core.language import tr
 from core.provenance import Unit, format_value
 from gui import theme
 from gui.document import Document
@@ -49,16 +50,20 @@ class WelcomePanel(QScrollArea):
         self._summaries: dict[Path, Summary] = {}
         self.tips = Tips()
         self.computer = ComputerCard(document)
-        self.open_button = QPushButton("Open a GGUF file…")
+        self.open_button = QPushButton(tr("Open a GGUF file…"))
         self.open_button.clicked.connect(self.open_asked)
-        self.library_button = QPushButton("Models on this computer…")
-        self.library_button.setToolTip("All that other programs have loaded, and yours (Ctrl+M)")
+        self.library_button = QPushButton(tr("Models on this computer…"))
+        self.library_button.setToolTip(
+            tr("All that other programs have loaded, and yours (Ctrl+M)")
+        )
         self.library_button.clicked.connect(self.library_asked)
-        self.link_button = QPushButton("Open a link…")
-        self.link_button.setToolTip("A model on a server, before it is downloaded (Ctrl+Shift+O)")
+        self.link_button = QPushButton(tr("Open a link…"))
+        self.link_button.setToolTip(
+            tr("A model on a server, before it is downloaded (Ctrl+Shift+O)")
+        )
         self.link_button.clicked.connect(self.link_asked)
-        self._recent = _Cards("RECENT FILES")
-        self._specimens = _Cards("WELL-KNOWN MODELS, TO TRY IT WITHOUT A DOWNLOAD")
+        self._recent = _Cards(tr("RECENT FILES"))
+        self._specimens = _Cards(tr("WELL-KNOWN MODELS, TO TRY IT WITHOUT A DOWNLOAD"))
         for cards in (self._recent, self._specimens):
             cards.chosen.connect(self.chosen)
         page = QWidget()
@@ -70,7 +75,7 @@ class WelcomePanel(QScrollArea):
         column.addWidget(_DropBox(self.open_button, self.library_button, self.link_button))
         column.addWidget(self.tips)
         column.addSpacing(space)
-        column.addWidget(Text("THIS COMPUTER", Style.HEADING))
+        column.addWidget(Text(tr("THIS COMPUTER"), Style.HEADING))
         column.addWidget(self.computer)
         column.addWidget(self._recent)
         column.addWidget(self._specimens)
@@ -86,7 +91,7 @@ class WelcomePanel(QScrollArea):
         # What stands in it takes the keyboard. In this order: a policy reaches the proxy too.
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setFocusProxy(self.open_button)
-        self.setAccessibleName("Welcome")
+        self.setAccessibleName(tr("Welcome"))
         document.units_changed.connect(self._say_more)
 
     def set_recent(self, paths: Sequence[Path], missing: Collection[Path]) -> None:
@@ -96,7 +101,8 @@ class WelcomePanel(QScrollArea):
             gone = card.path in missing
             card.setEnabled(not gone)
             folder = display(str(card.path.parent))
-            card.set_words(display(card.path.name), f"not found in {folder}" if gone else folder)
+            where = tr("not found in {folder}", folder=folder) if gone else folder
+            card.set_words(display(card.path.name), where)
 
     def set_specimens(self, paths: Sequence[Path]) -> None:
         """Show the specimens, by file name until `set_summaries` says more."""
@@ -117,7 +123,11 @@ class WelcomePanel(QScrollArea):
                 continue
             words = [format_value(summary.parameters, Unit.PARAMETERS)]
             if summary.active_parameters:
-                words[0] += f", {format_value(summary.active_parameters, Unit.PARAMETERS)} active"
+                words[0] = tr(
+                    "{parameters}, {active} active",
+                    parameters=words[0],
+                    active=format_value(summary.active_parameters, Unit.PARAMETERS),
+                )
             words += [summary.label, format_value(summary.bytes, Unit.BYTES, units)]
             card.set_words(summary.name, " · ".join(word for word in words if word))
 
@@ -180,11 +190,13 @@ class _DropBox(QFrame):
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addStretch(1)
-        words.addWidget(Text("Weigh a model before you load it", Style.HEADLINE, wrap=True))
+        words.addWidget(Text(tr("Weigh a model before you load it"), Style.HEADLINE, wrap=True))
         words.addWidget(
             Text(
-                "Drop a GGUF file, or a link to one, anywhere in this window to see what it needs "
-                "in memory and how fast it can write on this computer.",
+                tr(
+                    "Drop a GGUF file, or a link to one, anywhere in this window to see what it "
+                    "needs in memory and how fast it can write on this computer."
+                ),
                 Style.MUTED,
                 wrap=True,
             )

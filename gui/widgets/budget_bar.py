@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QBrush, QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QProgressBar, QSizePolicy, QToolTip, QWidget
 
+from core.language import tr
 from core.plan.plan import DevicePlan, Part
 from core.provenance import Number, explain, format_value
 from core.units import UnitSystem, format_bytes
@@ -23,12 +24,19 @@ def sentence(plan: DevicePlan, units: UnitSystem) -> str:
     room = format_value(capacity.value, capacity.unit, units)
     tones = theme.colors().parts
     parts = ", ".join(
-        f"{tones[part.kind].word} {format_value(part.bytes.value, part.bytes.unit, units)}"
+        f"{tr(tones[part.kind].word)} {format_value(part.bytes.value, part.bytes.unit, units)}"
         for part in plan.parts
         if part.bytes.value != 0
     )
-    verdict = theme.colors().verdict(plan.verdict).word
-    return f"{plan.device.name}: {total} of {room}, {verdict}. {parts}. {rest(plan, units)}."
+    return tr(
+        "{device}: {total} of {room}, {verdict}. {parts}. {rest}.",
+        device=plan.device.name,
+        total=total,
+        room=room,
+        verdict=tr(theme.colors().verdict(plan.verdict).word),
+        parts=parts,
+        rest=rest(plan, units),
+    )
 
 
 def rest(plan: DevicePlan, units: UnitSystem) -> str:
@@ -37,11 +45,11 @@ def rest(plan: DevicePlan, units: UnitSystem) -> str:
     if free is None:
         over = used(plan) - (plan.device.memory.value or 0)
         if plan.device.memory.known and over > 0:
-            return f"at least {format_bytes(over, units)} too much"
-        return "what is left is not known"
+            return tr("at least {size} too much", size=format_bytes(over, units))
+        return tr("what is left is not known")
     if free < 0:
-        return f"{format_bytes(-free, units)} too much"
-    return f"{format_bytes(free, units)} free"
+        return tr("{size} too much", size=format_bytes(-free, units))
+    return tr("{size} free", size=format_bytes(free, units))
 
 
 def used(plan: DevicePlan) -> int:
@@ -83,7 +91,7 @@ class BudgetBar(QProgressBar):
             self.setUpdatesEnabled(True)
         elif self._drawn() != before:
             self.update()
-        self.setAccessibleName(f"Memory of {plan.device.name}")
+        self.setAccessibleName(tr("Memory of {device}", device=plan.device.name))
         self.setAccessibleDescription(sentence(plan, units))
 
     def sizeHint(self) -> QSize:
@@ -175,8 +183,8 @@ class BudgetBar(QProgressBar):
         if edge is None or position.x() < edge:
             for part, left, right in self.segments():
                 if left <= position.x() < right:
-                    return theme.colors().parts[part.kind].word, part.bytes
-        return "free" if edge is None else "too much", self._plan.free
+                    return tr(theme.colors().parts[part.kind].word), part.bytes
+        return tr("free") if edge is None else tr("too much"), self._plan.free
 
     def _scale(self) -> float:
         """Pixels per byte: the bar is as wide as the capacity, or as what lies on the device."""

@@ -11,6 +11,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
+from core.language import tr
 from core.plan.plan import DepthPoint
 from core.units import format_rate, format_tokens
 from gui.widgets.pictures import Picture
@@ -49,46 +50,71 @@ def sentence(curve: Curve) -> str:
     """The curve in words."""
     first, last = curve.reserved[0], curve.reserved[-1]
     if first.tok_s is None or last.tok_s is None:
-        return "The decode ceiling is not known."
-    words = (
-        f"The decode ceiling is {format_rate(first.tok_s)} at depth 0 and "
-        f"{format_rate(last.tok_s)} at {format_tokens(last.depth)} tokens"
-    )
+        return tr("The decode ceiling is not known.")
+    facts = {
+        "first": format_rate(first.tok_s),
+        "last": format_rate(last.tok_s),
+        "tokens": format_tokens(last.depth),
+    }
+    words = [tr("The decode ceiling is {first} at depth 0 and {last} at {tokens} tokens.", **facts)]
     if curve.beyond and curve.beyond[-1].tok_s is not None:
         end = curve.beyond[-1]
-        words += f"; with more context it would be {format_rate(end.tok_s or 0.0)}"
-        words += f" at {format_tokens(end.depth)}"
-    words += "."
+        words = [
+            tr(
+                "The decode ceiling is {first} at depth 0 and {last} at {tokens} tokens; with more "
+                "context it would be {more} at {end}.",
+                more=format_rate(end.tok_s or 0.0),
+                end=format_tokens(end.depth),
+                **facts,
+            )
+        ]
     if first.mid is not None and last.mid is not None:
-        words += (
-            f" Published runs lead to expect {_span(first)} at depth 0 and {_span(last)} at "
-            f"{format_tokens(last.depth)} tokens."
+        words.append(
+            tr(
+                "Published runs lead to expect {first} at depth 0 and {last} at {tokens} tokens.",
+                first=_span(first),
+                last=_span(last),
+                tokens=format_tokens(last.depth),
+            )
         )
     if curve.measured:
-        told = ", ".join(f"{format_rate(r)} at {format_tokens(d)}" for d, r in curve.measured)
-        words += f" Measured: {told}."
+        told = ", ".join(
+            tr("{rate} at {tokens}", rate=format_rate(rate), tokens=format_tokens(depth))
+            for depth, rate in curve.measured
+        )
+        words.append(tr("Measured: {rates}.", rates=told))
     if curve.spilled:
         point = curve.spilled[-1]
-        words += (
-            f" From about {format_tokens(curve.spilled[0].depth)} tokens the memory is too small; "
-            f"a driver that spills into RAM leaves {format_rate(point.tok_s or 0.0)} at "
-            f"{format_tokens(point.depth)}."
+        words.append(
+            tr(
+                "From about {tokens} tokens the memory is too small; a driver that spills into RAM "
+                "leaves {rate} at {end}.",
+                tokens=format_tokens(curve.spilled[0].depth),
+                rate=format_rate(point.tok_s or 0.0),
+                end=format_tokens(point.depth),
+            )
         )
-    return words
+    return " ".join(words)
 
 
 def at_point(point: DepthPoint, spilled: tuple[DepthPoint, ...] = ()) -> str:
     """One point of the curve in words."""
-    words = f"{format_rate(point.tok_s or 0.0)} at {format_tokens(point.depth)} tokens at most"
+    words = tr(
+        "{rate} at {tokens} tokens at most",
+        rate=format_rate(point.tok_s or 0.0),
+        tokens=format_tokens(point.depth),
+    )
     if point.mid is not None:
-        words += f", {_span(point)} expected"
+        words = tr("{ceiling}, {span} expected", ceiling=words, span=_span(point))
     slow = next((p.tok_s for p in spilled if p.depth == point.depth), None)
-    return words if slow is None else f"{words}; {format_rate(slow)} where the driver spills"
+    if slow is None:
+        return words
+    return tr("{rates}; {slow} where the driver spills", rates=words, slow=format_rate(slow))
 
 
 def _span(point: DepthPoint) -> str:
     low = format_rate(point.low or 0.0).removesuffix(" tok/s")
-    return f"{low} to {format_rate(point.high or 0.0)}"
+    return tr("{low} to {high}", low=low, high=format_rate(point.high or 0.0))
 
 
 class CeilingPlot(QWidget, Spoken):
@@ -111,7 +137,7 @@ class CeilingPlot(QWidget, Spoken):
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._without)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Decode ceiling by depth")
+        self.setAccessibleName(tr("Decode ceiling by depth"))
         Picture(self)
 
     def set_curve(self, curve: Curve) -> None:

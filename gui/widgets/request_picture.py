@@ -9,6 +9,7 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from core.language import tr, trc
 from core.plan.plan import PartKind
 from core.units import format_seconds
 from gui import theme
@@ -34,7 +35,7 @@ class RequestPicture(QWidget, Spoken):
         self._first_token: float | None = None
         self._now: float | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("One request to scale")
+        self.setAccessibleName(tr("One request to scale"))
 
     def set_request(self, stretches: Sequence[Stretch], first_token: float | None) -> None:
         """Show these stretches; the first token comes at that second."""
@@ -94,11 +95,11 @@ class RequestPicture(QWidget, Spoken):
         metrics = painter.fontMetrics()
         below = QRect(0, strip.bottom() + 6, self.width(), metrics.height())
         painter.setPen(QColor(c.muted))
-        painter.drawText(below, int(Qt.AlignmentFlag.AlignLeft), "sent")
+        painter.drawText(below, int(Qt.AlignmentFlag.AlignLeft), trc("the request", "sent"))
         painter.drawText(below, int(Qt.AlignmentFlag.AlignRight), format_seconds(whole))
         if self._first_token is None:
             return
-        words = f"first token after {format_seconds(self._first_token)}"
+        words = tr("first token after {time}", time=format_seconds(self._first_token))
         room = metrics.horizontalAdvance(words)
         left = max(0, min(first - room // 2, self.width() - room))
         painter.setPen(QColor(c.text))

@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from core.language import tr, written
 from core.plan.plan import PartKind
 from core.units import format_seconds, format_tokens
 from gui import theme
@@ -59,7 +60,7 @@ class SessionPicture(QWidget, Spoken):
         self._top = 1.0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setAccessibleName("Turns of the session")
+        self.setAccessibleName(tr("Turns of the session"))
 
     def set_bars(self, bars: Sequence[TurnBar]) -> None:
         """Show these turns."""
@@ -86,7 +87,9 @@ class SessionPicture(QWidget, Spoken):
 
     def spoken_value(self) -> str:
         """Which turn is pointed at, for a screen reader."""
-        return f"turn {self._current + 1} of {len(self._bars)}" if self._bars else ""
+        if not self._bars:
+            return ""
+        return tr("turn {turn} of {count}", turn=self._current + 1, count=len(self._bars))
 
     def sizeHint(self) -> QSize:
         """A dozen lines of text high."""
@@ -147,7 +150,7 @@ class SessionPicture(QWidget, Spoken):
         self.chosen.emit(place)
 
     def _describe(self) -> None:
-        words = self._bars[self._current].words if self._bars else "no turn"
+        words = self._bars[self._current].words if self._bars else tr("no turn")
         self.setAccessibleDescription(words.replace("\n", "; "))
 
     def _plot(self) -> QRect:
@@ -184,17 +187,17 @@ class SessionPicture(QWidget, Spoken):
             painter.setPen(QColor(c.muted))
             words = format_seconds(seconds).removesuffix(" 0 s").removesuffix(" 0 min")
             if 1 <= seconds < 60:
-                words = f"{seconds:g} s"
+                words = f"{written(seconds, 'g')} s"
             box = QRect(0, y - metrics.height() // 2, plot.left() - 6, metrics.height())
             painter.drawText(box, _RIGHT, words if seconds else "0")
             seconds += step
         for share in (0.0, 0.5, 1.0):
             y = round(plot.bottom() - share * plot.height())
             box = QRect(plot.right() + 4, y - metrics.height() // 2, self.width(), metrics.height())
-            painter.drawText(box, _LEFT, f"{share:.0%}".replace("%", " %"))
-        painter.drawText(QRect(0, 0, plot.left() - 6, metrics.height()), _RIGHT, "time")
+            painter.drawText(box, _LEFT, f"{written(100 * share, '.0f')} %")
+        painter.drawText(QRect(0, 0, plot.left() - 6, metrics.height()), _RIGHT, tr("time"))
         head = QRect(0, 0, self.width() - 1, metrics.height())
-        painter.drawText(head, _RIGHT, "context")
+        painter.drawText(head, _RIGHT, tr("context"))
         self._draw_numbers(painter, plot, metrics)
 
     def _draw_numbers(self, painter: QPainter, plot: QRect, metrics: QFontMetrics) -> None:
@@ -212,7 +215,7 @@ class SessionPicture(QWidget, Spoken):
                 box.moveLeft(round(left + width / 2 - room / 2))
             painter.drawText(box, int(Qt.AlignmentFlag.AlignHCenter), format_tokens(bar.number))
         painter.drawText(
-            QRect(0, plot.bottom() + 3, plot.left() - 6, metrics.height()), _RIGHT, "turn"
+            QRect(0, plot.bottom() + 3, plot.left() - 6, metrics.height()), _RIGHT, tr("turn")
         )
 
     def _draw_bar(self, painter: QPainter, plot: QRect, place: int, bar: TurnBar) -> None:
@@ -249,7 +252,7 @@ class SessionPicture(QWidget, Spoken):
         c = theme.colors()
         metrics = painter.fontMetrics()
         free = 0
-        heading = metrics.horizontalAdvance("context") + 2 * metrics.averageCharWidth()
+        heading = metrics.horizontalAdvance(tr("context")) + 2 * metrics.averageCharWidth()
         end = min(plot.right(), self.width() - heading)
         for place, bar in enumerate(self._bars):
             if not bar.mark:

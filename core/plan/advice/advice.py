@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from core.language import mark, tr, written
 from core.machine.machine import Machine
 from core.plan.plan import Plan, Verdict
 from core.plan.verdict import room, why_refused
@@ -25,9 +26,9 @@ class Aim(StrEnum):
 
 
 _LEADS = {
-    Aim.FIT: "It would fit with",
-    Aim.ROOM: "It is tight; more room with",
-    Aim.SPEED: "Faster with",
+    Aim.FIT: mark("It would fit with"),
+    Aim.ROOM: mark("It is tight; more room with"),
+    Aim.SPEED: mark("Faster with"),
 }
 
 
@@ -54,8 +55,8 @@ def starts(plan: Plan) -> bool:
 def lead(plan: Plan, aim: Aim) -> str:
     """What stands before the advice."""
     if aim is Aim.FIT and plan.verdict in FITTING:
-        return "It would start with"
-    return _LEADS[aim]
+        return tr("It would start with")
+    return tr(_LEADS[aim])
 
 
 def paces(before: Plan, after: Plan) -> tuple[float | None, float | None]:
@@ -70,28 +71,37 @@ def gain(advice: Advice, before: Plan, aim: Aim, system: UnitSystem = UnitSystem
     """What it would bring here, in figures of its plan: "fits, 1.20 GiB free · 57 tok/s"."""
     after = advice.plan
     old, new = paces(before, after)
-    kind = "expected" if new == after.speed.expected.mid.value else "ceiling"
+    expected = new == after.speed.expected.mid.value
     unit = after.speed.ceiling.unit
-    shown = f"{kind} {format_value(new, unit)}" if new else ""
+    shown = _pace(format_value(new, unit), expected) if new else ""
     if aim is Aim.SPEED and old and new:
         first, then = before.speed.ttft, after.speed.ttft
         if new == old and first.value and then.value:
-            first_words = format_value(first.value, first.unit)
-            return f"first token after {format_value(then.value, then.unit)}, not {first_words}"
-        return f"{kind} {format_value(old, unit)} → {format_value(new, unit)}, {_change(old, new)}"
-    tight = "tight, " if after.verdict is Verdict.TIGHT else ""
-    room = tight + _room(after, system)
+            return tr(
+                "first token after {new}, not {old}",
+                new=format_value(then.value, then.unit),
+                old=format_value(first.value, first.unit),
+            )
+        both = f"{format_value(old, unit)} → {format_value(new, unit)}"
+        return f"{_pace(both, expected)}, {_change(old, new)}"
+    room = _room(after, system)
+    if after.verdict is Verdict.TIGHT:
+        room = tr("tight, {room}", room=room)
     return " · ".join(words for words in (room, shown) if words)
 
 
 def _change(old: float, new: float) -> str:
     """ "+12 %", or "2.4 times" where it is more than twice as much."""
-    return (
-        f"{new / old:.1f} times" if new >= 2 * old else f"{new / old - 1:+.0%}".replace("%", " %")
-    )
+    if new >= 2 * old:
+        return tr("{times:.1f} times", times=new / old)
+    return written(new / old - 1, "+.0%").replace("%", " %")
+
+
+def _pace(rate: str, expected: bool) -> str:
+    return tr("expected {rate}", rate=rate) if expected else tr("ceiling {rate}", rate=rate)
 
 
 def _room(plan: Plan, system: UnitSystem) -> str:
     """ "3.50 GiB free", of the device that decides."""
     free = room(plan.memory.devices).value
-    return "" if free is None else f"{format_bytes(free, system)} free"
+    return "" if free is None else tr("{size} free", size=format_bytes(free, system))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import TypeAlias
 
+from core.language import mark, tr
 from core.machine.machine import Device, DeviceKind, Machine
 from core.plan.advice.advice import Advice, Aim, starts
 from core.plan.choice import Choice
@@ -18,8 +19,9 @@ GIB = 2**30
 # Sizes that cards and computers come in.
 _CARDS = (8, 12, 16, 24, 32, 48, 80, 96, 128, 192)
 _RAM = (8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-_SUPPOSED = Source(Rank.ASSUMED, "a machine that you do not have")
-_MONEY = "another machine"
+_SUPPOSED = Source(Rank.ASSUMED, mark("a machine that you do not have"))
+_MONEY = mark("another machine")
+_SUPPOSED_SIZE = mark("As if it had this much memory.")
 _PENALTY = 3.0
 
 
@@ -39,13 +41,19 @@ def _second_module(plan: Plan, aim: Aim, attempt: Attempt) -> Generator[Advice |
         2 * host.bandwidth.value,
         Unit.BYTES_PER_SECOND,
         _SUPPOSED,
-        note="As if a second module of the same kind were in the other channel.",
+        note=mark("As if a second module of the same kind were in the other channel."),
     )
     problems = tuple(p for p in plan.machine.problems if p.code != "single_memory_module")
     changed = replace(
         _with(plan.machine, host, replace(host, bandwidth=doubled)), problems=problems
     )
-    yield from _tried(plan, "a second memory module", changed, attempt, "a module, and its fitting")
+    yield from _tried(
+        plan,
+        tr("a second memory module"),
+        changed,
+        attempt,
+        tr("a module, and its fitting"),
+    )
 
 
 def _more_memory(plan: Plan, aim: Aim, attempt: Attempt) -> Generator[Advice | None, None, None]:
@@ -60,11 +68,13 @@ def _more_memory(plan: Plan, aim: Aim, attempt: Attempt) -> Generator[Advice | N
     for size in _CARDS if card else _RAM:
         if size * GIB <= (device.memory.value or 0):
             continue
-        memory = Number(size * GIB, Unit.BYTES, _SUPPOSED, note="As if it had this much memory.")
+        memory = Number(size * GIB, Unit.BYTES, _SUPPOSED, note=_SUPPOSED_SIZE)
         changed = _with(plan.machine, device, replace(device, memory=memory))
-        what = f"a card with {size} GiB" if card else f"{size} GiB of RAM"
+        what = (
+            tr("a card with {size} GiB", size=size) if card else tr("{size} GiB of RAM", size=size)
+        )
         found = False
-        for each in _tried(plan, what, changed, attempt, _MONEY):
+        for each in _tried(plan, what, changed, attempt, tr(_MONEY)):
             found = found or each is not None
             yield each
         if found:
@@ -75,10 +85,14 @@ def _tried(
     plan: Plan, words: str, machine: Machine, attempt: Attempt, cost: str
 ) -> Generator[Advice | None, None, None]:
     yield None
-    machine = replace(machine, id="custom", name=f"{plan.machine.name}, with {words}")
+    machine = replace(machine, id="custom", name=_named(plan.machine, words))
     changed = attempt(machine, plan.choice)
     if starts(changed):
         yield Advice(words, {}, changed, cost, _PENALTY, machine)
+
+
+def _named(machine: Machine, part: str) -> str:
+    return tr("{machine}, with {part}", machine=tr(machine.name), part=part)
 
 
 def _with(machine: Machine, old: Device, new: Device) -> Machine:

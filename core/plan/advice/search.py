@@ -8,6 +8,7 @@ from functools import partial
 from math import log2
 from typing import Any, TypeAlias
 
+from core.language import mark, tr, trn
 from core.machine.machine import Backend, DeviceKind, Machine
 from core.model.recipes import RecipeSize, recipe_sizes
 from core.plan.advice import hardware
@@ -31,14 +32,14 @@ _USUAL = ("Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "IQ4_XS")
 # Below four bits these need much arithmetic for few bytes: 10 against 15 tok/s on a Radeon, 35
 # against 40 on an RTX 3090, for IQ3_M against the larger IQ4_XS (ggml-org/llama.cpp).
 _SLOW = ("IQ1", "IQ2", "IQ3")
-_SLOW_NOTE = "computes more than it reads: it may be slower than its ceiling says"
+_SLOW_NOTE = mark("computes more than it reads: it may be slower than its ceiling says")
 _FEW_BITS = 3.5  # below them models lose much more than above
-_FILE = "another file, less accurate"
+_FILE = mark("another file, less accurate")
 # What cache types cost, and how that weighs.
 _CACHE_COSTS = {
-    "q8_0": ("hardly less accurate; memory, not speed", 0.25),
-    "fp8": ("a little less accurate; memory, not speed", 0.35),
-    "q4_0": ("less accurate over long texts; memory, not speed", 1.0),
+    "q8_0": (mark("hardly less accurate; memory, not speed"), 0.25),
+    "fp8": (mark("a little less accurate; memory, not speed"), 0.35),
+    "q4_0": (mark("less accurate over long texts; memory, not speed"), 1.0),
 }
 
 
@@ -149,8 +150,9 @@ def _context(q: _Question) -> Search:
     yield None
     changed = q.what_if(**changes)
     if q.good(changed):
-        cost = f"{whole - tokens:,} tokens fewer to remember"
-        yield Advice(f"context {tokens:,}", changes, changed, cost, 0.5 * log2(whole / tokens))
+        cost = tr("{count:,} tokens fewer to remember", count=whole - tokens)
+        words = tr("context {tokens:,}", tokens=tokens)
+        yield Advice(words, changes, changed, cost, 0.5 * log2(whole / tokens))
 
 
 def _cache(q: _Question) -> Search:
@@ -164,26 +166,31 @@ def _cache(q: _Question) -> Search:
         changed = q.what_if(**changes)
         smaller = (changed.memory.cache.value or 0) < (q.plan.memory.cache.value or 0)
         if smaller and q.good(changed):
-            yield Advice(f"KV cache {cache}", changes, changed, *_CACHE_COSTS[cache])
+            cost, penalty = _CACHE_COSTS[cache]
+            yield Advice(_cache_words(cache), changes, changed, tr(cost), penalty)
             return
+
+
+def _cache_words(cache: str) -> str:
+    return tr("KV cache {type}", type=cache)
 
 
 def _plain_cache(q: _Question) -> Search:
     """Where the engine refuses the cache types."""
     s = q.plan.settings
     if q.aim is Aim.FIT and (s.cache_k, s.cache_v) != ("f16", "f16"):
-        yield from _one(q, "KV cache f16", {"cache_k": "f16", "cache_v": "f16"})
+        yield from _one(q, _cache_words("f16"), {"cache_k": "f16", "cache_v": "f16"})
 
 
 def _flash(q: _Question) -> Search:
     if q.plan.choice.flash_attention is not FlashAttention.OFF:
         return
-    yield from _one(q, "flash attention", {"flash_attention": FlashAttention.AUTO})
+    yield from _one(q, tr("flash attention"), {"flash_attention": FlashAttention.AUTO})
 
 
 def _one_slot(q: _Question) -> Search:
     if q.plan.settings.slots > 1:
-        yield from _one(q, "one slot", {"slots": 1}, "one request at a time", 0.1)
+        yield from _one(q, tr("one slot"), {"slots": 1}, tr("one request at a time"), 0.1)
 
 
 def _ubatch(q: _Question) -> Search:
@@ -192,18 +199,27 @@ def _ubatch(q: _Question) -> Search:
             yield None
             changed = q.what_if(ubatch=size)
             if q.good(changed):
-                words = "prompts are read in smaller pieces, more slowly"
-                yield Advice(f"ubatch {size}", {"ubatch": size}, changed, words, 0.3)
+                cost = tr("prompts are read in smaller pieces, more slowly")
+                yield Advice(_ubatch_words(size), {"ubatch": size}, changed, cost, 0.3)
                 return
+
+
+def _ubatch_words(size: int) -> str:
+    return tr("ubatch {size}", size=size)
 
 
 def _companions(q: _Question) -> Search:
     s = q.plan.settings
     if s.drafted:
-        yield from _one(q, "no drafting", {"draft": None, "draft_head": False}, "no speculation")
+        changes = {"draft": None, "draft_head": False}
+        yield from _one(q, tr("no drafting"), changes, tr("no speculation"))
     if s.projector_on_gpu:
         yield from _one(
-            q, "projector in RAM", {"projector_on_gpu": False}, "pictures are read slowly", 0.2
+            q,
+            tr("projector in RAM"),
+            {"projector_on_gpu": False},
+            tr("pictures are read slowly"),
+            0.2,
         )
 
 
@@ -219,11 +235,16 @@ def _quantization(q: _Question) -> Search:
         found = yield from largest(0, len(offered) - 1, partial(_fits_as, q, offered))
         if found is not None:
             recipe = offered[found]
-            needs = " (with an imatrix)" if recipe.needs_imatrix else ""
             changes = {"requantize": recipe.ftype}
-            words = f"quantization {recipe.ftype}{needs}"
+            words = _recipe_words(recipe.ftype)
+            if recipe.needs_imatrix:
+                words = tr("{recipe} (with an imatrix)", recipe=words)
             yield _file(q, words, changes, q.what_if(**changes))
             return
+
+
+def _recipe_words(ftype: str) -> str:
+    return tr("quantization {ftype}", ftype=ftype)
 
 
 def _fits_as(q: _Question, offered: Sequence[RecipeSize], number: int) -> bool:
@@ -233,7 +254,7 @@ def _fits_as(q: _Question, offered: Sequence[RecipeSize], number: int) -> bool:
 def _file(q: _Question, words: str, changes: dict[str, Any], changed: Plan) -> Advice:
     lost = q.plan.weights.bits_per_weight - changed.weights.bits_per_weight
     slow = str(changes["requantize"]).startswith(_SLOW)
-    cost = f"{_FILE}; {_SLOW_NOTE}" if slow else _FILE
+    cost = f"{tr(_FILE)}; {tr(_SLOW_NOTE)}" if slow else tr(_FILE)
     few = max(0.0, _FEW_BITS - changed.weights.bits_per_weight)
     return Advice(words, changes, changed, cost, 0.5 + 0.5 * lost + 2 * few + slow)
 
@@ -253,19 +274,24 @@ def _layers(q: _Question) -> Search:
     whole: dict[str, Any] = {"gpu_layers": "all" if layers == every else layers}
     changed = q.what_if(**whole)
     if q.good(changed):
-        number = "all layers" if layers == every else f"{layers} layers"
-        yield Advice(f"{number} on the GPU", whole, changed, _slower(q, changed))
+        yield Advice(_layer_words(layers, every), whole, changed, _slower(q, changed))
+
+
+def _layer_words(layers: int, every: int) -> str:
+    if layers == every:
+        return tr("all layers on the GPU")
+    return trn("{count} layer on the GPU", "{count} layers on the GPU", layers)
 
 
 def _no_card(q: _Question) -> Search:
     """The processor alone, beside a split and with its own speed."""
     if q.aim is Aim.FIT and q.plan.machine.gpus and q.plan.choice.backend != Backend.CPU:
-        yield from _one(q, "CPU only", {"backend": "cpu"}, "the GPU does nothing")
+        yield from _one(q, tr("CPU only"), {"backend": "cpu"}, tr("the GPU does nothing"))
 
 
 def _use_card(q: _Question) -> Search:
     if q.plan.machine.gpus and q.plan.choice.backend == Backend.CPU:
-        yield from _one(q, "use the GPU", {"backend": None, "gpu_layers": "all"})
+        yield from _one(q, tr("use the GPU"), {"backend": None, "gpu_layers": "all"})
 
 
 def _experts(q: _Question) -> Search:
@@ -287,10 +313,22 @@ def _experts(q: _Question) -> Search:
     changes = {"cpu_moe": layers - kept, **everything}
     changed = q.what_if(**changes)
     if q.good(changed):
-        left = layers - kept
-        words = f"experts of {left} layers in RAM" if left else "all experts on the GPU"
-        words += ", the rest on the GPU" if left and everything and not _whole(q.plan) else ""
+        rest = bool(everything) and not _whole(q.plan)
+        words = _expert_words(layers - kept, rest=rest)
         yield Advice(words, changes, changed, _slower(q, changed))
+
+
+def _expert_words(left: int, *, rest: bool) -> str:
+    """So many layers leave their experts in RAM; the ``rest`` was not on the GPU before."""
+    if not left:
+        return tr("all experts on the GPU")
+    if rest:
+        return trn(
+            "experts of {count} layer in RAM, the rest on the GPU",
+            "experts of {count} layers in RAM, the rest on the GPU",
+            left,
+        )
+    return trn("experts of {count} layer in RAM", "experts of {count} layers in RAM", left)
 
 
 def _whole(plan: Plan) -> bool:
@@ -299,7 +337,7 @@ def _whole(plan: Plan) -> bool:
 
 def _slower(q: _Question, changed: Plan) -> str:
     old, new = paces(q.plan, changed)
-    return "RAM is slower than the card" if old and new and new < old else ""
+    return tr("RAM is slower than the card") if old and new and new < old else ""
 
 
 # Faster.
@@ -318,9 +356,10 @@ def _room_for_layers(q: _Question) -> Search:
     half = max(_LEAST_CONTEXT, q.plan.settings.requested_context // 2)
     halved = {"context": half, "depth": None}
     q8 = {"cache_k": "q8_0", "cache_v": "q8_0", "flash_attention": FlashAttention.AUTO}
+    lost, penalty = _CACHE_COSTS["q8_0"]
     tries: list[tuple[str, dict[str, Any], str, float]] = [
-        ("KV cache q8_0", q8, *_CACHE_COSTS["q8_0"]),
-        (f"context {half:,}", halved, "half the tokens to remember", 0.5),
+        (_cache_words("q8_0"), q8, tr(lost), penalty),
+        (tr("context {tokens:,}", tokens=half), halved, tr("half the tokens to remember"), 0.5),
     ]
     for words, changes, cost, penalty in tries:
         layers = yield from largest(least, every, partial(_holds, q, changes))
@@ -328,8 +367,8 @@ def _room_for_layers(q: _Question) -> Search:
             made = {**changes, "gpu_layers": "all" if layers == every else layers}
             changed = q.what_if(**made)
             if q.good(changed):
-                number = "all layers" if layers == every else f"{layers} layers"
-                yield Advice(f"{words}, {number} on the GPU", made, changed, cost, penalty)
+                both = f"{words}, {_layer_words(layers, every)}"
+                yield Advice(both, made, changed, cost, penalty)
 
 
 def _holds(q: _Question, changes: dict[str, Any], layers: int) -> bool:
@@ -347,7 +386,7 @@ def _smaller_file(q: _Question) -> Search:
             continue
         old, new = paces(q.plan, changed)
         if old and new and new >= (1 + WORTH) * old and q.good(changed):
-            yield _file(q, f"quantization {ftype}", changes, changed)
+            yield _file(q, _recipe_words(ftype), changes, changed)
             offered += 1
             if offered == 2 or ftype == "Q4_K_M":
                 return
@@ -364,7 +403,7 @@ def _larger_ubatch(q: _Question) -> Search:
         after = changed.speed.ttft.value
         if after and after * (1 + LEAST_GAIN) < before and q.good(changed):
             changes = {"ubatch": size, "batch": max(size, q.plan.settings.batch)}
-            yield Advice(f"ubatch {size}", changes, changed, "larger work buffers")
+            yield Advice(_ubatch_words(size), changes, changed, tr("larger work buffers"))
             return
 
 

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from core.language import mark
 from core.machine.machine import Backend
 from core.model.cache_size import FP8, CacheSize
 from core.model.model import Model
@@ -21,17 +22,18 @@ from core.plan.settings import layer_count
 from core.provenance import Input, Number, Rank, Source, Unit
 
 _SOURCE = Source(
-    Rank.ESTIMATED, "llama.cpp's graph allocator (b11434), walked over one layer of each kind"
+    Rank.ESTIMATED, mark("llama.cpp's graph allocator (b11434), walked over one layer of each kind")
 )
-_FORMULA = "most that is alive at once while a batch goes through the layers"
-_OUTPUT_SOURCE = Source(Rank.DERIVED, "output buffer of llama.cpp b11434, in host memory")
-OUTPUT_FORMULA = "4 B x (vocabulary + embedding, where it is given out) x slots"
+_FORMULA = mark("most that is alive at once while a batch goes through the layers")
+_OUTPUT_SOURCE = Source(Rank.DERIVED, mark("output buffer of llama.cpp b11434, in host memory"))
+OUTPUT_FORMULA = mark("4 B x (vocabulary + embedding, where it is given out) x slots")
 # bench.truth and tests/core/plan/test_against_llama_cpp.py
-_ERROR = (
+_ERROR = mark(
     "Of 13,542 buffers that llama.cpp itself reserves for 140 models, 99 % are met within 2 %, "
     "most to the byte. A kind of layer that none of them has can be further off."
 )
-_UNMODELLED = "The tensors and keys of this file make no graph that is known."
+_UNMODELLED = mark("The tensors and keys of this file make no graph that is known.")
+_NO_VOCABULARY = mark("The file does not say how many tokens its vocabulary has.")
 _KEPT = 256  # compiled graphs per model
 _PERIODS_KEPT = 2
 
@@ -117,9 +119,9 @@ def buffer_sizes(
         for device, index in ((placement.host, HOST), *number.items()):
             by_device[device] = (by_device[device] or 0) + found[index]
     inputs = (
-        Input("ubatch", settings.ubatch, Unit.TOKENS),
-        Input("rows of logits", shape.outputs),
-        Input("flash attention", "on" if settings.flash_attention else "off"),
+        Input(mark("ubatch"), settings.ubatch, Unit.TOKENS),
+        Input(mark("rows of logits"), shape.outputs),
+        Input(mark("flash attention"), mark("on") if settings.flash_attention else mark("off")),
     )
     return BufferSizes(
         tuple(Number(n, Unit.BYTES, _SOURCE, _FORMULA, inputs, note) for n in by_device),
@@ -208,11 +210,11 @@ def _output(anatomy: Anatomy, settings: Settings) -> Number[int]:
         _OUTPUT_SOURCE,
         OUTPUT_FORMULA,
         (
-            Input("vocabulary", anatomy.vocabulary),
-            Input("embedding", width),
-            Input("slots", rows),
+            Input(mark("vocabulary"), anatomy.vocabulary),
+            Input(mark("embedding"), width),
+            Input(mark("slots"), rows),
         ),
-        "" if known else "The file does not say how many tokens its vocabulary has.",
+        "" if known else _NO_VOCABULARY,
     )
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import tr
 from core.plan.choice import Engine
 from core.plan.commands.shells import Shell
+from core.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,19 @@ class Command:
     @property
     def text(self) -> str:
         """All parts, each under its title as a comment."""
-        mark = "rem" if self.shell is Shell.CMD else "#"
+        remark = "rem" if self.shell is Shell.CMD else "#"
         written = [
-            f"{mark} {part.title}\n{part.text}" if part.title else part.text for part in self.parts
+            f"{remark} {part.title}\n{part.text}" if part.title else part.text
+            for part in self.parts
         ]
         return "\n\n".join(written)
+
+
+def one_batch_size(program: str, plan: Plan) -> str:
+    """The note of a program that has no ubatch of its own."""
+    return tr(
+        "{program} has one batch size: not {batch} in steps of {ubatch}.",
+        program=program,
+        batch=plan.settings.batch,
+        ubatch=plan.settings.ubatch,
+    )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum, auto
 
+from core.language import mark
+
 
 class Meaning(StrEnum):
     """What an option that is taken over sets."""
@@ -87,16 +89,16 @@ _BENCH_TAKEN = (
     (Meaning.DEPTH, 1, "-d --n-depth"),
 )
 
-_DRAFT = "how a draft is made decides its speed, which is estimated by its acceptance"
-_TENSORS = "a plan lays out whole layers and experts, not single tensors"
-_GROWS = "what fills with use is shown beside the budget, by the engine's own limit"
-_FIT = "what --fit changes is not known before it runs; the plan has the options as written"
-_THREADS = "the plan takes the bandwidth of all cores"
-_ADAPTER = "an adapter's or vector's memory is not in the plan"
-_OTHER_FILE = "it names another model; the open file stays"
-_EMBEDDING = "a plan is for writing text, not for embeddings"
-_REMOVED = "llama.cpp has removed it"
-_LOADING = "it decides how the file is loaded and how much of it may be left on disk"
+_DRAFT = mark("how a draft is made decides its speed, which is estimated by its acceptance")
+_TENSORS = mark("a plan lays out whole layers and experts, not single tensors")
+_GROWS = mark("what fills with use is shown beside the budget, by the engine's own limit")
+_FIT = mark("what --fit changes is not known before it runs; the plan has the options as written")
+_THREADS = mark("the plan takes the bandwidth of all cores")
+_ADAPTER = mark("an adapter's or vector's memory is not in the plan")
+_OTHER_FILE = mark("it names another model; the open file stays")
+_EMBEDDING = mark("a plan is for writing text, not for embeddings")
+_REMOVED = mark("llama.cpp has removed it")
+_LOADING = mark("it decides how the file is loaded and how much of it may be left on disk")
 _DECLINED = (
     (_OTHER_FILE, 1, "-hfd -hfrd --hf-repo-draft --spec-draft-hf"),
     (_THREADS, 1, "-td --threads-draft --spec-draft-threads -tbd --threads-batch-draft"),
@@ -119,26 +121,34 @@ _DECLINED = (
     (_DRAFT, 0, "--no-spec-draft-backend-sampling --spec-default --mtp --dflash --eagle3"),
     (_REMOVED, 1, "--spec-ngram-size-n --spec-ngram-size-m --spec-ngram-min-hits"),
     (_TENSORS, 1, "-ot --override-tensor"),
-    ("feed-forward weights of a dense model in RAM are not planned", 1, "-ncffn --n-cpu-ffn"),
-    ("a cache in RAM beside layers on the GPU is not planned", 0, "-nkvo --no-kv-offload"),
-    ("layers are shared by free memory, as llama.cpp does by itself", 1, "-ts --tensor-split"),
-    ("every GPU is planned", 1, "-mg --main-gpu"),
-    ("computers joined by a network are not planned", 1, "--rpc"),
+    (mark("feed-forward weights of a dense model in RAM are not planned"), 1, "-ncffn --n-cpu-ffn"),
+    (mark("a cache in RAM beside layers on the GPU is not planned"), 0, "-nkvo --no-kv-offload"),
+    (
+        mark("layers are shared by free memory, as llama.cpp does by itself"),
+        1,
+        "-ts --tensor-split",
+    ),
+    (mark("every GPU is planned"), 1, "-mg --main-gpu"),
+    (mark("computers joined by a network are not planned"), 1, "--rpc"),
     (_GROWS, 1, "-cram --cache-ram -ctxcp --ctx-checkpoints --swa-checkpoints"),
-    ("a limit per slot in a shared pool is not planned", 1, "--kv-unified-per-slot"),
-    ("a cache of experts on the GPU is not planned", 1, "--moe-cache-mib --moe-cache"),
+    (mark("a limit per slot in a shared pool is not planned"), 1, "--kv-unified-per-slot"),
+    (mark("a cache of experts on the GPU is not planned"), 1, "--moe-cache-mib --moe-cache"),
     (_FIT, 1, "-fit --fit -fitt --fit-target -fitc --fit-ctx -fitp --fit-print"),
     (_THREADS, 1, "-t --threads -tb --threads-batch -C --cpu-mask -Cr --cpu-range -Cb"),
     (_THREADS, 1, "--cpu-mask-batch -Crb --cpu-range-batch --numa"),
-    ("weights for the processor are planned as llama.cpp lays them out", 0, "-nr --no-repack"),
-    ("weights for the processor are planned as llama.cpp lays them out", 0, "--no-host"),
-    ("weights in RAM are planned as the processor's work", 0, "--no-op-offload"),
+    (
+        mark("weights for the processor are planned as llama.cpp lays them out"),
+        0,
+        "-nr --no-repack",
+    ),
+    (mark("weights for the processor are planned as llama.cpp lays them out"), 0, "--no-host"),
+    (mark("weights in RAM are planned as the processor's work"), 0, "--no-op-offload"),
     (_LOADING, 1, "-lm --load-mode -lzm --lazy-mode"),
     (_ADAPTER, 1, "--lora --lora-scaled --control-vector --control-vector-scaled"),
     (_ADAPTER, 2, "--control-vector-layer-range"),
     (_OTHER_FILE, 1, "-mmu --mmproj-url"),
-    ("a projector is planned on the first GPU or in RAM", 1, "-mmdev --mmproj-device"),
-    ("a projector counts where it is added beside the model", 0, "--mmproj-auto"),
+    (mark("a projector is planned on the first GPU or in RAM"), 1, "-mmdev --mmproj-device"),
+    (mark("a projector counts where it is added beside the model"), 0, "--mmproj-auto"),
     (_OTHER_FILE, 1, "-mu --model-url -dr --docker-repo -hf -hfr --hf-repo -hff --hf-file"),
     (_OTHER_FILE, 1, "--models-dir --models-preset"),
     (_OTHER_FILE, 0, "--fim-qwen-1.5b-default --fim-qwen-3b-default --fim-qwen-7b-default"),
@@ -148,11 +158,11 @@ _DECLINED = (
     (_EMBEDDING, 0, "--embedding --embeddings --rerank --reranking"),
     (_EMBEDDING, 1, "--pooling --attention"),
     (
-        "keys of the file that a command changes are planned as the file has them",
+        mark("keys of the file that a command changes are planned as the file has them"),
         1,
         "--override-kv",
     ),
-    ("group attention is not planned", 1, "-gan --grp-attn-n -gaw --grp-attn-w"),
+    (mark("group attention is not planned"), 1, "-gan --grp-attn-n -gaw --grp-attn-w"),
 )
 
 _NO_MATTER = {
@@ -202,10 +212,14 @@ _BENCH_NO_MATTER = {
 }
 # In llama-bench these switches have a word behind them, and -p and -n mean something else.
 _BENCH_DECLINED = (
-    ("only one test is planned: what -p, -n and -d say", 1, "-pg"),
-    ("a cache in RAM beside layers on the GPU is not planned", 1, "-nkvo --no-kv-offload"),
-    ("weights in RAM are planned as the processor's work", 1, "-nopo --no-op-offload"),
-    ("weights for the processor are planned as llama.cpp lays them out", 1, "--no-host --repack"),
+    (mark("only one test is planned: what -p, -n and -d say"), 1, "-pg"),
+    (mark("a cache in RAM beside layers on the GPU is not planned"), 1, "-nkvo --no-kv-offload"),
+    (mark("weights in RAM are planned as the processor's work"), 1, "-nopo --no-op-offload"),
+    (
+        mark("weights for the processor are planned as llama.cpp lays them out"),
+        1,
+        "--no-host --repack",
+    ),
     (_LOADING, 1, "-mmp --mmap -dio --direct-io"),
 )
 

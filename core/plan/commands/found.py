@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from core.gguf.text import excerpt
+from core.language import mark, tr
 from core.machine.machine import Backend
 from core.model import RECIPES
 from core.plan.choice import CACHE_TYPES, Engine, FlashAttention
@@ -16,7 +17,7 @@ from core.plan.commands.write import requantized
 from core.plan.plan import Plan
 from core.plan.settings import layer_count, used_gpus
 
-THREADS = "the plan takes the bandwidth of all cores"
+THREADS = mark("the plan takes the bandwidth of all cores")
 # Beyond these no plan goes: the controls end there.
 MOST_TOKENS = 2**24
 MOST_SLOTS = 256
@@ -63,9 +64,9 @@ class Found:
     recipes: dict[str, str | None] | None = None  # by the name of the file that has one
 
     def decline(self, text: str, why: str) -> None:
-        """List a piece that was not taken over."""
+        """List a piece that was not taken over; ``why`` may be marked only."""
         if len(self.unread) < _MOST:
-            self.unread.append(Unread(excerpt(text, _WORD), why))
+            self.unread.append(Unread(excerpt(text, _WORD), tr(why)))
 
     def pass_over(self, text: str) -> None:
         """List a piece that changes neither memory nor speed."""
@@ -90,16 +91,17 @@ class Found:
             if name in self.recipes:
                 self.changes["requantize"] = self.recipes[name]
                 return
-        self.note(f"It names {excerpt(file_name(value) or value, 60)}; the open file stays.")
+        name = excerpt(file_name(value) or value, 60)
+        self.note(tr("It names {name}; the open file stays.", name=name))
 
     def number(self, text: str, value: str, low: int, high: int) -> int | None:
         """A whole number in a range; what is none is declined."""
         if not _NUMBER.fullmatch(value.strip()):
-            self.decline(text, f"“{excerpt(value, 30)}” is no whole number")
+            self.decline(text, tr("“{value}” is no whole number", value=excerpt(value, 30)))
             return None
         number = int(value)
         if not low <= number <= high:
-            self.decline(text, f"only {low:,} to {high:,} is planned")
+            self.decline(text, tr("only {low:,} to {high:,} is planned", low=low, high=high))
             return None
         return number
 
@@ -131,7 +133,8 @@ class Found:
         if kind in CACHE_TYPES:
             self.changes[name] = kind
         else:
-            self.decline(text, f"no cache type of llama.cpp; it has {', '.join(CACHE_TYPES)}")
+            known = ", ".join(CACHE_TYPES)
+            self.decline(text, tr("no cache type of llama.cpp; it has {known}", known=known))
 
     def flash(self, text: str, value: str) -> None:
         """on, off or auto, in all the words that engines have for them."""
@@ -139,7 +142,7 @@ class Found:
         if word in ("auto", "-1"):
             self.changes["flash_attention"] = FlashAttention.AUTO
         elif (switch := switched(word)) is None:
-            self.decline(text, "it is on, off or auto")
+            self.decline(text, tr("it is on, off or auto"))
         else:
             self.changes["flash_attention"] = FlashAttention.ON if switch else FlashAttention.OFF
 
@@ -166,7 +169,7 @@ class Found:
         if current is not None and same_file(value, current.file.header.path):
             self.changes[name] = current
         else:
-            self.decline(text, "it is planned once the file is added beside the model")
+            self.decline(text, tr("it is planned once the file is added beside the model"))
 
     def drafted(self, text: str, value: str) -> None:
         """Tokens that are proposed at once."""
@@ -189,7 +192,8 @@ class Found:
         self.changes["draft_head"] = "draft-mtp" in kinds
         others = [kind for kind in kinds if kind not in ("none", "draft-simple", "draft-mtp")]
         if others:
-            self.decline(text, f"{excerpt(', '.join(others), 40)} takes no memory that is planned")
+            names = excerpt(", ".join(others), 40)
+            self.decline(text, tr("{names} takes no memory that is planned", names=names))
 
     def devices(self, text: str, value: str) -> None:
         """The devices that llama.cpp may use, as it names them."""
@@ -201,13 +205,14 @@ class Found:
             return
         kinds = {_DEVICES.get(re.sub(r"\d+$", "", name)) for name in names}
         if len(kinds) != 1 or None in kinds:
-            self.decline(text, "no devices of one kind that llama.cpp names, such as CUDA0")
+            self.decline(text, tr("no devices of one kind that llama.cpp names, such as CUDA0"))
             return
         (kind,) = kinds
         assert kind is not None
         have = used_gpus(self.plan.machine, kind)
         if len(names) != len(have) and have:
-            self.decline(text, f"every GPU of the machine is planned, which are {len(have)}")
+            why = tr("every GPU of the machine is planned, which are {count}", count=len(have))
+            self.decline(text, why)
         self.backend(kind)
 
     def backend(self, kind: Backend) -> None:
@@ -255,7 +260,7 @@ def pairs(words: Sequence[str], switches: frozenset[str]) -> list[tuple[str, str
 def bare(value: str) -> str:
     """A value without the quotes around it."""
     value = value.strip()
-    for mark in ('"""', '"', "'"):
-        if value.startswith(mark) and value.endswith(mark) and len(value) >= 2 * len(mark):
-            return value[len(mark) : -len(mark)]
+    for quote in ('"""', '"', "'"):
+        if value.startswith(quote) and value.endswith(quote) and len(value) >= 2 * len(quote):
+            return value[len(quote) : -len(quote)]
     return value.rstrip("\"'")

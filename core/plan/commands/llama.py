@@ -5,6 +5,7 @@ Written for llama.cpp b11434 (common/arg.cpp) and ik_llama.cpp of 2026-08.
 
 from __future__ import annotations
 
+from core.language import tr
 from core.machine.machine import Backend, DeviceKind
 from core.plan.choice import Engine, FlashAttention
 from core.plan.commands.command import Command, Part
@@ -59,11 +60,11 @@ def write(plan: Plan, shell: Shell, path: str, *, everything: bool) -> Command:
     words += beside(plan)
     notes = []
     if engine is Engine.IK_LLAMA and plan.settings.draft_head:
-        notes.append("How ik_llama.cpp uses the file's own draft blocks is not known here.")
+        notes.append(tr("How ik_llama.cpp uses the file's own draft blocks is not known here."))
     if engine is Engine.IK_LLAMA and not plan.settings.unified_cache:
-        notes.append("ik_llama.cpp has no option for a cache of its own for every slot.")
+        notes.append(tr("ik_llama.cpp has no option for a cache of its own for every slot."))
     if engine is Engine.LLAMA_CLI and plan.settings.unified_cache:
-        notes.append("llama-cli has no option for one cache that all sequences share.")
+        notes.append(tr("llama-cli has no option for one cache that all sequences share."))
     return Command(engine, shell, (Part("", joined([program, *words], shell)),), tuple(notes))
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
+from core.language import mark, tr
 from core.machine.machine import Backend
 from core.plan.choice import Engine, FlashAttention
-from core.plan.commands.command import Command, Part
+from core.plan.commands.command import Command, Part, one_batch_size
 from core.plan.commands.shells import Shell, joined
 from core.plan.engines import RULES
 from core.plan.plan import Plan
 from core.plan.settings import layer_count
 
-SETTINGS = "In the load settings of the model"
+SETTINGS = mark("In the load settings of the model")
 CACHE_K = "K Cache Quantization Type"
 CACHE_V = "V Cache Quantization Type"
 FLASH = "Flash Attention"
@@ -38,10 +39,11 @@ def write(plan: Plan, shell: Shell, path: str, *, everything: bool) -> Command:
         words += ["--parallel", str(s.slots)]
     notes: list[str] = []
     lines = _settings(plan, everything, notes)
-    parts = [Part("Load it with", joined(words, shell))]
+    parts = [Part(tr("Load it with"), joined(words, shell))]
     if lines:
-        mark = "rem" if shell is Shell.CMD else "#"
-        parts.append(Part(SETTINGS, "\n".join(f"{mark} {name}: {word}" for name, word in lines)))
+        remark = "rem" if shell is Shell.CMD else "#"
+        told = "\n".join(f"{remark} {name}: {word}" for name, word in lines)
+        parts.append(Part(tr(SETTINGS), told))
     return Command(Engine.LM_STUDIO, shell, tuple(parts), tuple(notes))
 
 
@@ -63,7 +65,7 @@ def _settings(plan: Plan, everything: bool, notes: list[str]) -> list[tuple[str,
         if everything or kind != "f16":
             found.append((name, kind))
     if s.batch != s.ubatch:
-        notes.append(f"LM Studio has one batch size: not {s.batch} in steps of {s.ubatch}.")
+        notes.append(one_batch_size("LM Studio", plan))
     elif everything or s.batch != min(s.requested_context, rules.batch):
         found.append((BATCH, str(s.batch)))
     if everything or s.unified_cache != rules.unified:
@@ -73,7 +75,10 @@ def _settings(plan: Plan, everything: bool, notes: list[str]) -> list[tuple[str,
     if s.backend == Backend.CPU and plan.machine.gpus:
         found.append((RUNTIME, CPU_RUNTIME))
     elif choice.backend is not None and s.backend != plan.machine.devices[0].backend:
-        notes.append(f"The runtime for {choice.backend} is chosen in LM Studio's settings.")
+        words = tr(
+            "The runtime for {backend} is chosen in LM Studio's settings.", backend=choice.backend
+        )
+        notes.append(words)
     if s.swa_full:
-        notes.append("LM Studio has no option for a full window cache.")
+        notes.append(tr("LM Studio has no option for a full window cache."))
     return found

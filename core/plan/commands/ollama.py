@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from pathlib import PurePath
 
+from core.language import tr
 from core.machine.machine import Backend
 from core.plan.choice import UNPACKED, Engine, FlashAttention
-from core.plan.commands.command import Command, Part
+from core.plan.commands.command import Command, Part, one_batch_size
 from core.plan.commands.shells import Shell, quote
 from core.plan.engines import RULES
 from core.plan.plan import Plan
@@ -41,9 +42,9 @@ def write(plan: Plan, shell: Shell, path: str, *, everything: bool) -> Command:
         Engine.OLLAMA,
         shell,
         (
-            Part("Start the server with", environment(variables, shell, "ollama serve")),
-            Part("Modelfile", modelfile),
-            Part("Then", f"ollama create {name} -f Modelfile\nollama run {name}"),
+            Part(tr("Start the server with"), environment(variables, shell, "ollama serve")),
+            Part(tr("Modelfile"), modelfile),
+            Part(tr("Then"), f"ollama create {name} -f Modelfile\nollama run {name}"),
         ),
         tuple(notes),
     )
@@ -67,9 +68,15 @@ def _variables(plan: Plan, *, everything: bool, notes: list[str]) -> dict[str, s
     if everything or s.slots != RULES[Engine.OLLAMA].slots:
         found[PARALLEL] = str(s.slots)
     if s.cache_k != s.cache_v:
-        notes.append(f"Ollama has one cache type for K and V: not {s.cache_k} and {s.cache_v}.")
+        notes.append(
+            tr(
+                "Ollama has one cache type for K and V: not {k} and {v}.",
+                k=s.cache_k,
+                v=s.cache_v,
+            )
+        )
     elif s.cache_k not in RULES[Engine.OLLAMA].cache_types:
-        notes.append(f"Ollama has no cache type {s.cache_k}.")
+        notes.append(tr("Ollama has no cache type {kind}.", kind=s.cache_k))
     elif everything or s.cache_k != "f16":
         found[CACHE_TYPE] = s.cache_k
     flash = _FLASH_VALUES.get(choice.flash_attention)
@@ -83,9 +90,14 @@ def _variables(plan: Plan, *, everything: bool, notes: list[str]) -> dict[str, s
         if backend in HIDDEN:
             found[HIDDEN[backend]] = "-1"
         else:
-            notes.append("Ollama chooses this GPU by itself; PARAMETER num_gpu 0 comes near.")
+            notes.append(tr("Ollama chooses this GPU by itself; PARAMETER num_gpu 0 comes near."))
     elif own and choice.backend not in (None, backend):
-        notes.append(f"Ollama chooses its backend by itself: {choice.backend} cannot be asked for.")
+        notes.append(
+            tr(
+                "Ollama chooses its backend by itself: {backend} cannot be asked for.",
+                backend=choice.backend,
+            )
+        )
     return found
 
 
@@ -93,18 +105,18 @@ def _parameters(plan: Plan, everything: bool, notes: list[str]) -> list[str]:
     s, rules = plan.settings, RULES[Engine.OLLAMA]
     lines = [f"PARAMETER num_ctx {s.requested_context}"]
     if s.batch != s.ubatch:
-        notes.append(f"Ollama has one batch size: not {s.batch} in steps of {s.ubatch}.")
+        notes.append(one_batch_size("Ollama", plan))
     elif everything or s.batch != min(s.requested_context * s.slots, rules.batch):
         lines.append(f"PARAMETER num_batch {s.batch}")
     on_gpu = s.backend != Backend.CPU
     if on_gpu and (everything or s.gpu_layers < layer_count(plan.model)):
         lines.append(f"PARAMETER num_gpu {s.gpu_layers}")
     if s.cpu_moe:
-        notes.append("Ollama has no option for experts in RAM.")
+        notes.append(tr("Ollama has no option for experts in RAM."))
     if s.swa_full:
-        notes.append("Ollama has no option for a full window cache.")
+        notes.append(tr("Ollama has no option for a full window cache."))
     if s.unified_cache and s.slots > 1:
-        notes.append("Ollama gives every request a cache of its own.")
+        notes.append(tr("Ollama gives every request a cache of its own."))
     return lines
 
 

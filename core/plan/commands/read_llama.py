@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from core.gguf.text import excerpt
+from core.language import tr
 from core.plan.commands import flags
 from core.plan.commands.flags import Flag, Meaning
 from core.plan.commands.found import Found, switched
@@ -52,7 +53,7 @@ def options(words: Sequence[str], found: Found, *, bench: bool) -> None:
             place += len(given)
         text = f"{word}" if joined else " ".join([word, *given])
         if len(given) < flag.values:
-            found.decline(text, "its value is missing")
+            found.decline(text, tr("its value is missing"))
         elif flag.meaning is not None:
             _take(flag, text, given[0] if given else "", found, tests)
         elif flag.why:
@@ -79,11 +80,12 @@ def variable(name: str, value: str, found: Found) -> bool:
 def _unknown(word: str, following: Sequence[str], found: Found) -> int:
     """List a word that no option is; how many more words belong to it."""
     if not word.startswith("-"):
-        found.decline(word, "no option stands before it")
+        found.decline(word, tr("no option stands before it"))
         return 0
     value = following[0] if following and not _is_option(following[0]) else None
-    ik = word in _IK
-    why = "ik_llama.cpp has it; a plan does not" if ik else "llama.cpp has no such option"
+    why = tr("llama.cpp has no such option")
+    if word in _IK:
+        why = tr("ik_llama.cpp has it; a plan does not")
     found.decline(word if value is None else f"{word} {value}", why)
     return 0 if value is None else 1
 
@@ -128,7 +130,9 @@ def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, 
             if value.lower() == "layer":
                 found.pass_over(text)
             else:
-                found.decline(text, "GPUs share whole layers in a plan, as they do by themselves")
+                found.decline(
+                    text, tr("GPUs share whole layers in a plan, as they do by themselves")
+                )
         case Meaning.PROJECTOR:
             found.companion("projector", text, value)
         case Meaning.PROJECTOR_ON_GPU:
@@ -152,7 +156,7 @@ def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, 
             if sizes:
                 tests[flag.meaning] = max(sizes)
             else:
-                found.decline(text, "no number of tokens")
+                found.decline(text, tr("no number of tokens"))
 
 
 def _first(text: str, value: str, found: Found) -> str:
@@ -160,7 +164,8 @@ def _first(text: str, value: str, found: Found) -> str:
     parts = [part for part in _LISTS.split(value) if part]
     if len(parts) < 2:
         return value
-    found.decline(text, f"of several values the plan takes the first, {excerpt(parts[0], 20)}")
+    first = excerpt(parts[0], 20)
+    found.decline(text, tr("of several values the plan takes the first, {first}", first=first))
     return parts[0]
 
 

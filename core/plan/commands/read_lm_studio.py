@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from core.language import tr
 from core.machine.machine import Backend
 from core.plan.choice import Engine
 from core.plan.commands import lm_studio
@@ -75,13 +76,13 @@ def setting(line: str, found: Found) -> bool:
 def command(words: Sequence[str], found: Found) -> None:
     """lms load, with its options."""
     if "load" not in words:
-        found.decline(" ".join(["lms", *words]), "only lms load decides memory")
+        found.decline(" ".join(["lms", *words]), tr("only lms load decides memory"))
         return
     found.engine = Engine.LM_STUDIO
     found.whole = True
     for option, value, text in pairs(words[words.index("load") + 1 :], _SWITCHES):
         if value is None and option not in _SWITCHES and option.startswith("-"):
-            found.decline(text, "its value is missing")
+            found.decline(text, tr("its value is missing"))
         elif option in ("-c", "--context-length"):
             found.context(text, value or "")
         elif option == "--gpu":
@@ -89,7 +90,7 @@ def command(words: Sequence[str], found: Found) -> None:
         elif option == "--parallel":
             found.slots(text, value or "")
         elif option.startswith("-") and option not in _NO_MATTER | _SWITCHES:
-            found.decline(text, "lms load has no such option")
+            found.decline(text, tr("lms load has no such option"))
         else:
             found.pass_over(text)
 
@@ -109,7 +110,7 @@ def _named(kind: str, text: str, value: str, found: Found) -> None:
             found.experts(text, value)
         case "unified":
             if (switch := switched(value)) is None:
-                found.decline(text, "it is on or off")
+                found.decline(text, tr("it is on or off"))
             else:
                 found.changes["unified_cache"] = switch
         case _:
@@ -124,6 +125,6 @@ def _ratio(text: str, value: str, found: Found) -> None:
         found.changes["gpu_layers"] = "all" if word == "max" else 0
         return
     if not re.fullmatch(r"\d?\.?\d{1,9}", word) or float(word) > 1:
-        found.decline(text, "it is max, off, or a share between 0 and 1")
+        found.decline(text, tr("it is max, off, or a share between 0 and 1"))
         return
     found.layers(text, str(round(float(word) * layer_count(found.plan.model))))

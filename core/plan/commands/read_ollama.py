@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from core.language import mark, tr
 from core.machine.machine import Backend
 from core.plan.choice import Engine
 from core.plan.commands import ollama, read_llama
@@ -21,18 +22,18 @@ _NAMED = re.compile(r"\b((?:OLLAMA|LLAMA_ARG)_\w+)=([^\s\"']*)")
 _YAML = re.compile(r"\s*((?:OLLAMA|LLAMA_ARG)_\w+):\s+(.*)")
 
 _VARIABLES = {
-    "OLLAMA_GPU_OVERHEAD": "memory that is kept free by order is not planned",
-    "OLLAMA_SCHED_SPREAD": "layers are shared by free memory",
-    "OLLAMA_MAX_LOADED_MODELS": "one model is planned",
-    "OLLAMA_LLM_LIBRARY": "the backend is the machine's own",
-    "OLLAMA_NEW_ENGINE": "Ollama's engines are planned alike",
+    "OLLAMA_GPU_OVERHEAD": mark("memory that is kept free by order is not planned"),
+    "OLLAMA_SCHED_SPREAD": mark("layers are shared by free memory"),
+    "OLLAMA_MAX_LOADED_MODELS": mark("one model is planned"),
+    "OLLAMA_LLM_LIBRARY": mark("the backend is the machine's own"),
+    "OLLAMA_NEW_ENGINE": mark("Ollama's engines are planned alike"),
 }
 _PARAMETERS = {
     "num_thread": THREADS,
-    "main_gpu": "every GPU is planned",
-    "use_mmap": "it decides how the file is loaded",
-    "use_mlock": "it decides how the file is loaded",
-    "low_vram": "a cache in RAM beside layers on the GPU is not planned",
+    "main_gpu": mark("every GPU is planned"),
+    "use_mmap": mark("it decides how the file is loaded"),
+    "use_mlock": mark("it decides how the file is loaded"),
+    "low_vram": mark("a cache in RAM beside layers on the GPU is not planned"),
     "numa": THREADS,
 }
 
@@ -74,7 +75,7 @@ def variable(name: str, value: str, found: Found) -> None:
         if value.strip() in ("-1", ""):
             found.backend(Backend.CPU)
         else:
-            found.decline(text, "every GPU of the machine is planned")
+            found.decline(text, tr("every GPU of the machine is planned"))
         return
     if not name.startswith("OLLAMA_"):
         found.pass_over(text)
@@ -106,7 +107,7 @@ def _instruction(name: str, value: str, found: Found) -> str:
         key, _, rest = value.partition(" ")
         parameter(key, bare(rest), found)
     elif name == "ADAPTER":
-        found.decline(f"{name} {value}", "an adapter's memory is not in the plan")
+        found.decline(f"{name} {value}", tr("an adapter's memory is not in the plan"))
     elif name == "DRAFT":
         found.companion("draft", f"{name} {value}", bare(value))
     else:

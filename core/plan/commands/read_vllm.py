@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from core.language import mark, tr
 from core.plan.choice import Engine
 from core.plan.commands import vllm
 from core.plan.commands.found import MOST_TOKENS, Found, pairs
@@ -21,16 +22,16 @@ _TAKEN = {
     "--model": "model",
 }
 _DECLINED = {
-    _SHARE: "the plan has vLLM's own share of each GPU, 90 %",
-    "--tensor-parallel-size": "GPUs share whole layers in a plan",
-    "-tp": "GPUs share whole layers in a plan",
-    "--cpu-offload-gb": "a plan moves layers, not GiB",
-    "--swap-space": "what fills with use is not planned for vLLM",
-    "--quantization": "a GGUF file says how it is quantized",
-    "-q": "a GGUF file says how it is quantized",
-    "--speculative-config": "a draft counts where it is added beside the model",
-    "--block-size": "a page of the cache is planned as vLLM sets it",
-    "--enforce-eager": "graphs that CUDA captures are part of the overhead",
+    _SHARE: mark("the plan has vLLM's own share of each GPU, 90 %"),
+    "--tensor-parallel-size": mark("GPUs share whole layers in a plan"),
+    "-tp": mark("GPUs share whole layers in a plan"),
+    "--cpu-offload-gb": mark("a plan moves layers, not GiB"),
+    "--swap-space": mark("what fills with use is not planned for vLLM"),
+    "--quantization": mark("a GGUF file says how it is quantized"),
+    "-q": mark("a GGUF file says how it is quantized"),
+    "--speculative-config": mark("a draft counts where it is added beside the model"),
+    "--block-size": mark("a page of the cache is planned as vLLM sets it"),
+    "--enforce-eager": mark("graphs that CUDA captures are part of the overhead"),
 }
 _UNIMPORTANT = """
     --host --port --served-model-name --api-key --tokenizer --tokenizer-mode --dtype --seed
@@ -72,7 +73,7 @@ def command(words: Sequence[str], found: Found) -> None:
             case _ if option in _NO_MATTER or option in ("serve", "-m"):
                 found.pass_over(text)
             case _ if option.startswith("-"):
-                found.decline(text, "what it does to memory is not known here")
+                found.decline(text, tr("what it does to memory is not known here"))
             case _ if option.lower().endswith(".gguf"):
                 found.model(option)
             case _:
@@ -87,7 +88,7 @@ def _length(text: str, value: str, found: Found) -> None:
     match = _COUNT.fullmatch(value.strip())
     tokens = float(match[1][:12]) * _SUFFIX[match[2]] if match else MOST_TOKENS + 1
     if match is None:
-        found.decline(text, "no number of tokens")
+        found.decline(text, tr("no number of tokens"))
     else:
         found.context(text, str(int(min(tokens, 10**10))))
 
@@ -96,6 +97,7 @@ def _cache(text: str, value: str, found: Found) -> None:
     word = {"float16": "auto", "fp8_e4m3": "fp8"}.get(value.lower(), value.lower())
     kind = next((kind for kind, name in vllm.TYPES.items() if name == word), None)
     if kind is None:
-        found.decline(text, f"of vLLM's cache types {', '.join(vllm.TYPES.values())} are planned")
+        known = ", ".join(vllm.TYPES.values())
+        found.decline(text, tr("of vLLM's cache types {known} are planned", known=known))
     else:
         found.changes |= {"cache_k": kind, "cache_v": kind}

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from core.language import tr
 from core.model import RECIPES
 from core.plan.choice import Choice, Engine
 from core.plan.commands import read_llama, read_lm_studio, read_ollama, read_vllm
@@ -58,14 +59,17 @@ def read_settings(text: str, plan: Plan, shell: Shell | None = None) -> Reading:
     """
     found = Found(plan)
     if len(text) > LONGEST:
-        found.note(f"This text has {len(text):,} characters: no command is that long.")
+        size = len(text)
+        found.note(tr("This text has {size:,} characters: no command is that long.", size=size))
         return _reading(found)
     text = text.replace("\r\n", "\n").lstrip("\ufeff")
     for line in split(_settings(text, found), shell or guess(text)):
         _command(line, found)
     if not found.changes and found.engine is None and not found.notes:
         found.note(
-            "No settings of an engine in this text." if text.strip() else "Nothing was pasted."
+            tr("No settings of an engine in this text.")
+            if text.strip()
+            else tr("Nothing was pasted.")
         )
     return _reading(found)
 
@@ -99,7 +103,11 @@ def _defaults(found: Found) -> dict[str, Any]:
         made["depth"] = None
         if own is not None:
             found.note(
-                f"The text names no context: {RULES[engine].name} then takes {own:,} tokens."
+                tr(
+                    "The text names no context: {engine} then takes {tokens:,} tokens.",
+                    engine=RULES[engine].name,
+                    tokens=own,
+                )
             )
     return made
 
@@ -111,7 +119,7 @@ def _settings(text: str, found: Found) -> str:
         try:
             made = json.loads(stripped)
         except (ValueError, RecursionError):
-            found.note("This looks like JSON, but is not: a bracket or a quote is missing.")
+            found.note(tr("This looks like JSON, but is not: a bracket or a quote is missing."))
             return ""
         _keys(made, found)
         return ""
@@ -176,7 +184,7 @@ def _command(line: Line, found: Found) -> None:
                 read_llama.options(words, found, bench=False)
             return
     if words:
-        found.decline(" ".join(words), "no engine and no option that is known here")
+        found.decline(" ".join(words), tr("no engine and no option that is known here"))
 
 
 def _llama(name: str, words: Sequence[str], found: Found) -> None:
@@ -195,7 +203,7 @@ def _quantize(words: Sequence[str], found: Found) -> None:
     if recipes:
         found.changes["requantize"] = recipes[-1]
     else:
-        found.decline(" ".join([QUANTIZE, *words]), "it names no recipe that is known here")
+        found.decline(" ".join([QUANTIZE, *words]), tr("it names no recipe that is known here"))
 
 
 def _assignments(words: Sequence[str], found: Found) -> int:

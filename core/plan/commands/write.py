@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from core.language import tr
 from core.plan.choice import Engine
 from core.plan.commands import llama, lm_studio, ollama, vllm
 from core.plan.commands.command import Command, Part
@@ -36,15 +37,23 @@ def command(plan: Plan, shell: Shell, *, everything: bool = False) -> Command:
     parts, notes = made.parts, made.notes
     if recipe:
         quantize = joined([QUANTIZE, str(source), path, recipe], shell)
-        first = parts[0] if parts[0].title else replace(parts[0], title="Then start it with")
-        parts = (Part("Quantize first", quantize), first, *parts[1:])
+        start = parts[0] if parts[0].title else replace(parts[0], title=tr("Then start it with"))
+        parts = (Part(tr("Quantize first"), quantize), start, *parts[1:])
     if writer is not llama.write and (plan.settings.projector or plan.settings.drafted):
-        notes = (*notes, "What is loaded beside the model is chosen in the program itself.")
+        notes = (*notes, tr("What is loaded beside the model is chosen in the program itself."))
     if not named:
-        notes = (f"The file's path cannot be written in {shell}: {_STAND_IN} is meant.", *notes)
+        notes = (
+            tr(
+                "The file's path cannot be written in {shell}: {file} is meant.",
+                shell=shell,
+                file=_STAND_IN,
+            ),
+            *notes,
+        )
     if not plan.model.file.local:
         address = plan.model.file.addresses[0]
-        notes = (f"The model is not on this computer: download {address} first.", *notes)
+        first = tr("The model is not on this computer: download {address} first.", address=address)
+        notes = (first, *notes)
     return replace(made, parts=parts, notes=notes)
 
 

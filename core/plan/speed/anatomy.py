@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.language import mark, tr
 from core.machine.machine import Device
 from core.model.cache_size import state_moved
 from core.model.model import Role
@@ -21,18 +22,25 @@ from core.provenance import Input, Number, Rank, Source, Unit
 class PartOfToken(StrEnum):
     """What bytes of a token are, in the order in which they are stacked."""
 
-    EXPERTS = "experts"
-    FEED_FORWARD = "feed forward"
-    ATTENTION = "attention"
-    HEAD = "output head"
-    OTHER = "norms and other"
-    STATE = "state, read and written"
-    CACHE = "cache"
+    EXPERTS = mark("experts")
+    FEED_FORWARD = mark("feed forward")
+    ATTENTION = mark("attention")
+    HEAD = mark("output head")
+    OTHER = mark("norms and other")
+    STATE = mark("state, read and written")
+    CACHE = mark("cache")
 
 
-_PEAK = (
+_PEAK = mark(
     "At the peak rate of 16-bit matrix arithmetic. One token alone reaches far less of it; beside "
     "the memory's side it shows which of the two one waits for."
+)
+_NO_BANDWIDTH = mark("A bandwidth is not known.")
+_NOTHING = mark("Nothing is read.")
+_ONE_DEVICE = mark("It is told for one device.")
+_BALANCE_FORMULA = mark("peak operations per second / bandwidth x bytes per weight / 2")
+_BALANCE = mark(
+    "Tokens of one step at which both sides take the same time; below it, memory binds."
 )
 _ROLES = {
     Role.EXPERTS: PartOfToken.EXPERTS,
@@ -46,7 +54,8 @@ _ROLES = {
 
 @dataclass(frozen=True, slots=True)
 class TokenShare:
-    """Bytes of one part of a token. ``name`` is the part, or for a cache the kind of layers;
+    """Bytes of one part of a token. ``name`` is the part, or for a cache the kind of layers, in the
+    reader's language;
     ``holds`` has the roles that are told apart elsewhere and counted together here."""
 
     part: PartOfToken
@@ -69,7 +78,7 @@ class Anatomy:
                 roles[part].add(block.role)
         sizes[PartOfToken.STATE] = state_moved(plan.model.cache)
         self._fixed = tuple(
-            TokenShare(part, part.value, size, _told_apart(roles[part]))
+            TokenShare(part, tr(part.value), size, _told_apart(roles[part]))
             for part, size in sizes.items()
             if size and part is not PartOfToken.CACHE
         )
@@ -84,7 +93,7 @@ class Anatomy:
             return ()
         groups = zip(self._plan.model.cache.groups, self._reads.rows, strict=True)
         caches = (
-            TokenShare(PartOfToken.CACHE, f"cache: {group.name}", rows.count * size)
+            TokenShare(PartOfToken.CACHE, _cache_name(group.name), rows.count * size)
             for group, rows in groups
             for size in rows.bytes_at([depth])
         )
@@ -103,21 +112,23 @@ class Anatomy:
             work += _attention(self._reads.rows, per_row, d, depth)
             memory += self._reads.at(d, depth) / bandwidth if bandwidth else 0.0
             arithmetic += work / flops if flops else 0.0
-            inputs.append(Input(f"operations on {device.name}", work))
-            inputs.append(Input("its peak", flops, Unit.FLOPS))
+            inputs.append(Input(tr("operations on {device}", device=tr(device.name)), work))
+            inputs.append(Input(mark("its peak"), flops, Unit.FLOPS))
         balance = self._balance()
         if balance.known:
-            name = "tokens of one step at which both sides are the same"
+            name = mark("tokens of one step at which both sides are the same")
             inputs.append(Input(name, round(balance.value or 0.0), Unit.COUNT))
         note = self._missing_bandwidth()
         without = self._missing_flops()
         return Sides(
-            Number(None if note else memory, Unit.SECONDS, source, "bytes / bandwidth", note=note),
+            Number(
+                None if note else memory, Unit.SECONDS, source, mark("bytes / bandwidth"), note=note
+            ),
             Number(
                 None if without else arithmetic,
                 Unit.SECONDS,
                 source,
-                "(2 x active parameters + attention) / peak operations per second",
+                mark("(2 x active parameters + attention) / peak operations per second"),
                 tuple(inputs),
                 without or _PEAK,
             ),
@@ -131,8 +142,8 @@ class Anatomy:
         for d in self._reads.used:
             bandwidth = self._placement.devices[d].bandwidth
             if not bandwidth.value:
-                return bandwidth.note or "A bandwidth is not known."
-        return "" if self._reads.used else "Nothing is read."
+                return bandwidth.note or _NO_BANDWIDTH
+        return "" if self._reads.used else _NOTHING
 
     def _missing_flops(self) -> str:
         """Why the arithmetic's side is not known; empty where it is."""
@@ -141,8 +152,10 @@ class Anatomy:
         for d in self._reads.used:
             device = self._placement.devices[d]
             if not _flops(device).value:
-                return device.flops.note or f"How fast {device.name} computes is not known."
-        return "" if self._reads.used else "Nothing is read."
+                return device.flops.note or tr(
+                    "How fast {device} computes is not known.", device=tr(device.name)
+                )
+        return "" if self._reads.used else _NOTHING
 
     def _balance(self) -> Number[float]:
         """Requests that may share a pass until arithmetic takes as long as the memory."""
@@ -152,23 +165,22 @@ class Anatomy:
         bandwidth = None if device is None else device.bandwidth.value
         active = self._plan.weights.active_parameters
         source = _weakest([device] if device is not None else [])
-        formula = "peak operations per second / bandwidth x bytes per weight / 2"
         if len(used) != 1 or not flops or not bandwidth or not active:
             missing = self._missing_bandwidth() or self._missing_flops()
-            note = "It is told for one device." if len(used) > 1 else missing
-            return Number(None, Unit.TOKENS, source, formula, note=note)
+            note = _ONE_DEVICE if len(used) > 1 else missing
+            return Number(None, Unit.TOKENS, source, _BALANCE_FORMULA, note=note)
         per_weight = self._plan.weights.read_per_token / active
         return Number(
             flops / bandwidth * per_weight / 2,
             Unit.TOKENS,
             source,
-            formula,
+            _BALANCE_FORMULA,
             (
-                Input("peak operations per second", flops, Unit.FLOPS),
-                Input("bandwidth", bandwidth, Unit.BYTES_PER_SECOND),
-                Input("bytes per weight", per_weight),
+                Input(mark("peak operations per second"), flops, Unit.FLOPS),
+                Input(mark("bandwidth"), bandwidth, Unit.BYTES_PER_SECOND),
+                Input(mark("bytes per weight"), per_weight),
             ),
-            "Tokens of one step at which both sides take the same time; below it, memory binds.",
+            _BALANCE,
         )
 
 
@@ -187,6 +199,10 @@ class Sides:
         if self.memory.value is None or self.arithmetic.value is None:
             return None
         return self.memory.value >= self.arithmetic.value
+
+
+def _cache_name(layers: str) -> str:
+    return tr("cache: {layers}", layers=tr(layers))
 
 
 def _told_apart(roles: set[Role]) -> tuple[Role, ...]:
@@ -216,4 +232,4 @@ def _weakest(devices: list[Device]) -> Source:
     order = list(Rank)
     sources = [s for d in devices for s in (d.bandwidth.source, _flops(d).source)]
     found = max(sources, key=lambda s: order.index(s.rank), default=None)
-    return found or Source(Rank.DERIVED, "the file")
+    return found or Source(Rank.DERIVED, mark("the file"))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
+from core.language import mark, tr
 from core.machine.machine import Backend
 from core.plan.speed.features import (
     LLAMA_CPP,
@@ -25,12 +26,12 @@ from core.provenance import Rank, Source
 _STRANGER = 1.25
 # What a backend is called, and the parts that it runs on.
 BACKEND_WORDS = {
-    Backend.CPU: ("CPU", "processors"),
-    Backend.CUDA: ("CUDA", "cards"),
-    Backend.METAL: ("Metal", "chips"),
-    Backend.VULKAN: ("Vulkan", "GPUs"),
-    Backend.ROCM: ("ROCm", "GPUs"),
-    Backend.SYCL: ("SYCL", "GPUs"),
+    Backend.CPU: ("CPU", mark("processors")),
+    Backend.CUDA: ("CUDA", mark("cards")),
+    Backend.METAL: ("Metal", mark("chips")),
+    Backend.VULKAN: ("Vulkan", mark("GPUs")),
+    Backend.ROCM: ("ROCm", mark("GPUs")),
+    Backend.SYCL: ("SYCL", mark("GPUs")),
 }
 _VENDORS = {"amd": "AMD", "intel": "Intel", "nvidia": "NVIDIA"}
 
@@ -63,9 +64,12 @@ class Group(NamedTuple):
     def words(self) -> str:
         """ "CUDA, 241 runs on 46 cards"."""
         name, parts = BACKEND_WORDS[self.backend]
-        vendor = f" on {_VENDORS[self.vendor]}" if self.vendor else ""
-        other = "" if self.known else ", none of this architecture"
-        return f"{name}{vendor}, {self.runs} runs on {self.machines} {parts}{other}"
+        if self.vendor:
+            name = tr("{backend} on {vendor}", backend=name, vendor=_VENDORS[self.vendor])
+        facts = {"runs": self.runs, "count": self.machines, "parts": tr(parts), "backend": name}
+        if self.known:
+            return tr("{backend}, {runs} runs on {count} {parts}", **facts)
+        return tr("{backend}, {runs} runs on {count} {parts}, none of this architecture", **facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,7 @@ def calibration() -> _Calibration:
         own=made["own"],
         prefill_bands={name: prefill[name] for name in ("dense", "experts")},
         errors=decode["errors_by_machine"],
-        source=Source(Rank.ESTIMATED, "published runs of llama.cpp", made["fitted"]),
+        source=Source(Rank.ESTIMATED, mark("published runs of llama.cpp"), made["fitted"]),
     )
 
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.language import mark
 from core.plan.placement import Placement
 from core.plan.plan import Settings
 from core.plan.speed.reads import Reads
 from core.provenance import Input, Number, Rank, Source, Unit
 
-_BYTES_SOURCE = Source(Rank.DERIVED, "the file's tensor table and the cache rule")
-_UNKNOWN_CACHE = "What this architecture keeps per token is not known."
-_BYTES_FORMULA = "weights read + cache read + state read and written"
-_ONE_DEVICE = "bandwidth / bytes per token"
-_MANY_DEVICES = "1 / sum of (bytes / bandwidth) over the devices"
-_CEILING_NOTE = (
+_BYTES_SOURCE = Source(Rank.DERIVED, mark("the file's tensor table and the cache rule"))
+_UNKNOWN_CACHE = mark("What this architecture keeps per token is not known.")
+_BYTES_FORMULA = mark("weights read + cache read + state read and written")
+_ONE_DEVICE = mark("bandwidth / bytes per token")
+_MANY_DEVICES = mark("1 / sum of (bytes / bandwidth) over the devices")
+_NOTHING = mark("Nothing is read.")
+_CEILING_NOTE = mark(
     "No program can be faster; real ones reach a share of it. Even a bare read of all memory "
     "reached 91 % of a card's rated bandwidth (854 of 936 GB/s on an RTX 3090)."
 )
@@ -70,10 +72,10 @@ def ceiling_at(
         _BYTES_SOURCE,
         _BYTES_FORMULA,
         (
-            Input("weights read", weights, Unit.BYTES),
-            Input("cache read", total - weights - state, Unit.BYTES),
-            Input("state read and written", state, Unit.BYTES),
-            Input("depth", settings.depth, Unit.TOKENS),
+            Input(mark("weights read"), weights, Unit.BYTES),
+            Input(mark("cache read"), total - weights - state, Unit.BYTES),
+            Input(mark("state read and written"), state, Unit.BYTES),
+            Input(mark("depth"), settings.depth, Unit.TOKENS),
         ),
     )
     ceiling = _ceiling(rates[chosen], placement, found, settings, total)
@@ -93,8 +95,8 @@ def _ceiling(
         only = placement.devices[used[0]]
         formula = _ONE_DEVICE
         inputs = (
-            Input("bandwidth", only.bandwidth.value, Unit.BYTES_PER_SECOND),
-            Input("bytes per token", total, Unit.BYTES),
+            Input(mark("bandwidth"), only.bandwidth.value, Unit.BYTES_PER_SECOND),
+            Input(mark("bytes per token"), total, Unit.BYTES),
         )
         source = only.bandwidth.source
     else:
@@ -104,7 +106,11 @@ def _ceiling(
             for d in used
             for part in (
                 Input(placement.devices[d].name, found.at(d, settings.depth), Unit.BYTES),
-                Input("its bandwidth", placement.devices[d].bandwidth.value, Unit.BYTES_PER_SECOND),
+                Input(
+                    mark("its bandwidth"),
+                    placement.devices[d].bandwidth.value,
+                    Unit.BYTES_PER_SECOND,
+                ),
             )
         )
         source = _weakest([placement.devices[d].bandwidth.source for d in used])
@@ -113,7 +119,7 @@ def _ceiling(
         missing = next(
             (placement.devices[d] for d in used if not placement.devices[d].bandwidth.value), None
         )
-        note = missing.bandwidth.note if missing is not None else "Nothing is read."
+        note = missing.bandwidth.note if missing is not None else _NOTHING
     return Number(value, Unit.TOKENS_PER_SECOND, source, formula, inputs, note)
 
 

@@ -6,11 +6,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.language import mark, tr
 from core.machine.machine import DeviceKind
 from core.plan.plan import DepthPoint, PartKind, Plan, Span
 from core.provenance import Input, Number, Rank, Source, Unit
 
-_NOBODY = Source(Rank.REPORTED, "this computer")
+_NOBODY = Source(Rank.REPORTED, mark("this computer"))
 
 
 def decode_seconds(plan: Plan, start_depth: int, tokens: int) -> Span | None:
@@ -72,7 +73,9 @@ def load_times(plan: Plan, disk: Number[float] | None = None) -> LoadTimes:
         weights = sum(p.bytes.value or 0 for p in each.parts if p.kind is PartKind.WEIGHTS)
         link = device.link.most.value if device.link is not None else None
         if weights and not link:
-            slow = f"How fast {device.name} is joined to the RAM is not known."
+            slow = tr(
+                "How fast {device} is joined to the RAM is not known.", device=tr(device.name)
+            )
         elif weights and link:
             to_cards += weights / link
     rate = None if disk is None else disk.value
@@ -81,16 +84,22 @@ def load_times(plan: Plan, disk: Number[float] | None = None) -> LoadTimes:
             size / rate if rate else None,
             Unit.SECONDS,
             disk.source if disk is not None else _NOBODY,
-            "size of the files / rate of the disk",
-            (Input("files", size, Unit.BYTES), Input("disk", rate, Unit.BYTES_PER_SECOND)),
-            "" if rate else (disk.note if disk is not None else "") or "The disk was not timed.",
+            mark("size of the files / rate of the disk"),
+            (
+                Input(mark("files"), size, Unit.BYTES),
+                Input(mark("disk"), rate, Unit.BYTES_PER_SECOND),
+            ),
+            ""
+            if rate
+            else (disk.note if disk is not None else "") or mark("The disk was not timed."),
         ),
         Number(
             None if slow else to_cards,
             Unit.SECONDS,
-            Source(Rank.DERIVED, "what lies on the cards and their links"),
-            "weights on the cards / PCI Express",
-            note=slow or "Where the system still has the file in RAM; elsewhere it is mapped.",
+            Source(Rank.DERIVED, mark("what lies on the cards and their links")),
+            mark("weights on the cards / PCI Express"),
+            note=slow
+            or mark("Where the system still has the file in RAM; elsewhere it is mapped."),
         ),
     )
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
+from core.language import mark, tr, trn
 from core.machine.machine import Backend, DeviceKind, OwnRun
 from core.model.model import Model, Weights
 from core.plan.choice import Engine
@@ -35,7 +36,7 @@ _PACKED_SLOW = 2.5
 _SMALL = "small i-quants"
 _SMALL_SLOW = 0.65
 _SMALL_SHARE = 0.2  # of the bytes, from which it counts
-_FORMULA = "1 / sum of (bytes / reached bandwidth + layers x cost of a layer)"
+_FORMULA = mark("1 / sum of (bytes / reached bandwidth + layers x cost of a layer)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def expect(
     """What to expect at all depths. It is never above the ceiling."""
     missing = _missing(model, found, placement, settings)
     if not missing and ceilings[0] is None:
-        missing = "Nothing is read with an empty cache."
+        missing = mark("Nothing is read with an empty cache.")
     if missing:
         return Expectation(unknown(missing), [])
     costs = _costs(model, weights, found, placement, settings)
@@ -139,9 +140,11 @@ def no_kernel(model: Model, settings: Settings) -> str:
     lacking = without_kernel(model, settings)
     if not lacking:
         return ""
-    return (
-        f"No data: on {settings.backend} the processor computes attention for a {lacking[0]} "
-        "cache; prompts were read 8 to 30 times slower (llama.cpp #27109, #28456, #28633)."
+    return tr(
+        "No data: on {backend} the processor computes attention for a {type} cache; prompts were "
+        "read 8 to 30 times slower (llama.cpp #27109, #28456, #28633).",
+        backend=settings.backend,
+        type=lacking[0],
     )
 
 
@@ -151,13 +154,15 @@ def _missing(model: Model, found: Reads, placement: Placement, settings: Setting
     if slow:
         return slow
     if settings.engine == Engine.VLLM:
-        name = RULES[Engine.VLLM].name
-        return f"No data: none of the published runs that are behind this is of {name}."
+        return tr(
+            "No data: none of the published runs that are behind this is of {engine}.",
+            engine=RULES[Engine.VLLM].name,
+        )
     for d in found.used:
         bandwidth = placement.devices[d].bandwidth
         if not bandwidth.value:
-            return bandwidth.note or "A bandwidth is not known."
-    return "" if found.used else "Nothing is read."
+            return bandwidth.note or mark("A bandwidth is not known.")
+    return "" if found.used else mark("Nothing is read.")
 
 
 def _costs(
@@ -221,22 +226,30 @@ def _band(
 ) -> Band:
     made = calibration()
     basis = "; ".join([*(of.words for of in costs.groups), *([own.words] if own.words else [])])
-    on_part = f" ({costs.own_part} of the runs are of this very part)" if costs.own_part else ""
+    made_from = basis
+    if costs.own_part:
+        made_from = trn(
+            "{basis} ({count} of the runs is of this very part)",
+            "{basis} ({count} of the runs are of this very part)",
+            costs.own_part,
+            basis=basis,
+        )
     inputs = [
         part
         for d in found.used
         for part in (
             Input(placement.devices[d].name, found.at(d, settings.depth), Unit.BYTES),
-            Input("of which it reads", 1 / costs.read[d], Unit.BYTES_PER_SECOND),
+            Input(mark("of which it reads"), 1 / costs.read[d], Unit.BYTES_PER_SECOND),
         )
     ]
-    inputs.append(Input("all layers", costs.layers, Unit.SECONDS))
+    inputs.append(Input(mark("all layers"), costs.layers, Unit.SECONDS))
     if own.factor(settings.depth) != 1.0:
-        inputs.append(Input("corrected by your own runs, times", own.factor(settings.depth)))
-    off = f"{made.errors['median_by_machine']:.1%}"
-    note = (
-        f"Made from {basis}{on_part}. About five of six runs of unseen sources lie in the band; "
-        f"left out of the fit, the median machine is {off} off. For one request at a time."
+        inputs.append(Input(mark("corrected by your own runs, times"), own.factor(settings.depth)))
+    note = tr(
+        "Made from {basis}. About five of six runs of unseen sources lie in the band; left out of "
+        "the fit, the median machine is {off:.1%} off. For one request at a time.",
+        basis=made_from,
+        off=made.errors["median_by_machine"],
     )
     low, mid, high = (
         Number(value, Unit.TOKENS_PER_SECOND, made.source, _FORMULA, tuple(inputs), note)

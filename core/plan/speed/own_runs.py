@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from core.language import trn
 from core.machine.machine import OwnRun
 from core.model import fingerprint
 from core.model.model import Model
@@ -25,7 +26,7 @@ _HALF = 0.5
 
 def configuration(settings: Settings) -> str:
     """What must be the same for a run at another depth to count in full: all that places or
-    stores the model differently, in one line."""
+    stores the model differently, in one line. It is kept and compared, never translated."""
     flash = "on" if settings.flash_attention else "off"
     words = [
         settings.engine,
@@ -114,11 +115,17 @@ def correction(model: Model, settings: Settings, runs: Sequence[OwnRun]) -> Corr
         return Correction(
             depths,
             tuple(median(same[depth]) for depth in depths),
-            words=f"corrected by {count} of your own runs of this model"
-            if count > 1
-            else "corrected by your own run of this model",
+            words=trn(
+                "corrected by your own run of this model",
+                "corrected by {count} of your own runs of this model",
+                count,
+            ),
         )
     middle = median(median(logs) for logs in others.values())
     count = sum(map(len, others.values()))
-    words = "your own runs" if count > 1 else "your own run"
-    return Correction(other=_HALF * middle, words=f"corrected half-way by {words} of other models")
+    words = trn(
+        "corrected half-way by your own run of other models",
+        "corrected half-way by your own runs of other models",
+        count,
+    )
+    return Correction(other=_HALF * middle, words=words)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from weakref import WeakKeyDictionary
 
+from core.language import mark, tr
 from core.machine.machine import Backend, DeviceKind
 from core.model.model import Model, Weights
 from core.plan.choice import Engine
@@ -24,12 +25,12 @@ from core.plan.speed.expectation import hardware_at, no_kernel
 from core.plan.speed.reads import UNLIMITED, CacheRows, Reads
 from core.provenance import Input, Number, Unit
 
-_FORMULA = "tokens / seconds of the prompt"
-_SECONDS = (
+_FORMULA = mark("tokens / seconds of the prompt")
+_SECONDS = mark(
     "tokens x 2 x active parameters / useful operations per second + attention + chunks x weights "
     "/ bandwidth"
 )
-_EMPTY = "With nothing to read there is no wait: choose a depth."
+_EMPTY = mark("With nothing to read there is no wait: choose a depth.")
 _WHOLE = frozenset(("F16", "BF16", "F32"))
 
 
@@ -38,17 +39,22 @@ def prompt_cost(
 ) -> PromptCost | str:
     """What prompts cost, or a sentence that says why that is not known."""
     if settings.engine == Engine.VLLM:
-        return f"No data: none of the published runs behind this is of {RULES[Engine.VLLM].name}."
+        return tr(
+            "No data: none of the published runs behind this is of {engine}.",
+            engine=RULES[Engine.VLLM].name,
+        )
     slow = no_kernel(model, settings)
     if slow:
         return slow
     devices = placement.devices
     gpus = [d for d in found.used if devices[d].kind is DeviceKind.GPU]
     if not gpus or settings.backend == Backend.CPU:
-        return "How fast a processor reads a prompt is not known from published runs: measure it."
+        return mark(
+            "How fast a processor reads a prompt is not known from published runs: measure it."
+        )
     total = sum(found.weights)
     if not total:
-        return "Nothing is read."
+        return mark("Nothing is read.")
     experts = model.shape.experts > 0
     whole = _mostly_whole(weights)
     # What lies in RAM is computed on the first GPU, but for the shortest prompts.
@@ -59,10 +65,12 @@ def prompt_cost(
     for d in gpus:
         hardware = hardware_at(placement, settings, d)
         if hardware is None:
-            return devices[d].bandwidth.note or "A bandwidth is not known."
+            return devices[d].bandwidth.note or mark("A bandwidth is not known.")
         fitted = prefill_rates(hardware, experts, whole)
         if fitted is None:
-            return devices[d].flops.note or f"How fast {devices[d].name} computes is not known."
+            return devices[d].flops.note or tr(
+                "How fast {device} computes is not known.", device=tr(devices[d].name)
+            )
         low, high = fitted.low, fitted.high
         operations[d] = fitted.operation
         mine = found.weights[d] + (aside if d == gpus[0] else 0)
@@ -112,10 +120,10 @@ def _copied(
             continue
         link = placement.devices[gpu].link
         if link is None or not link.most.value:
-            return "A part lies in RAM, and how fast the card is joined to it is not known."
+            return mark("A part lies in RAM, and how fast the card is joined to it is not known.")
         hardware = hardware_at(placement, settings, d)
         if hardware is None:
-            return device.bandwidth.note or "The bandwidth of the RAM is not known."
+            return device.bandwidth.note or mark("The bandwidth of the RAM is not known.")
         size = found.weights[d] - found.expert_reads[d] + found.expert_bytes[d]
         copy += size / link.most.value
         host += found.weights[d] * rates(hardware).read
@@ -136,14 +144,16 @@ def prefill_figures(
     tokens = settings.depth
     seconds = cost.seconds(0, tokens)
     inputs = (
-        Input("tokens", tokens, Unit.TOKENS),
+        Input(mark("tokens"), tokens, Unit.TOKENS),
         Input(
-            "attention", sum(a.seconds * a.rows(0, tokens) for a in cost.attention), Unit.SECONDS
+            mark("attention"),
+            sum(a.seconds * a.rows(0, tokens) for a in cost.attention),
+            Unit.SECONDS,
         ),
-        Input("copied from RAM for a chunk", cost.copy, Unit.SECONDS),
-        Input("chunk", cost.ubatch, Unit.TOKENS),
-        Input("at best", seconds / cost.high, Unit.SECONDS),
-        Input("at worst", seconds / cost.low, Unit.SECONDS),
+        Input(mark("copied from RAM for a chunk"), cost.copy, Unit.SECONDS),
+        Input(mark("chunk"), cost.ubatch, Unit.TOKENS),
+        Input(mark("at best"), seconds / cost.high, Unit.SECONDS),
+        Input(mark("at worst"), seconds / cost.low, Unit.SECONDS),
     )
     return (
         Number(tokens / seconds, Unit.TOKENS_PER_SECOND, source, _FORMULA, inputs, _note(cost)),
@@ -152,16 +162,20 @@ def prefill_figures(
 
 
 def _note(cost: PromptCost) -> str:
-    words = (
-        f"For a prompt that fills the depth from nothing. About five of six published runs read "
-        f"{cost.low:.2f} to {cost.high:.2f} times as fast."
+    words = tr(
+        "For a prompt that fills the depth from nothing. About five of six published runs read "
+        "{low:.2f} to {high:.2f} times as fast.",
+        low=cost.low,
+        high=cost.high,
     )
-    if cost.break_even:
-        words += (
-            f" What lies in RAM is copied to the GPU for every chunk; below about "
-            f"{cost.break_even:,.0f} tokens the CPU would take no longer."
-        )
-    return words
+    if not cost.break_even:
+        return words
+    copied = tr(
+        "What lies in RAM is copied to the GPU for every chunk; below about {tokens:,.0f} tokens "
+        "the CPU would take no longer.",
+        tokens=cost.break_even,
+    )
+    return f"{words} {copied}"
 
 
 def _mostly_whole(weights: Weights) -> bool:

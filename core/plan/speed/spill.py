@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import mark
 from core.machine.machine import Device, DeviceKind
 from core.plan.plan import DepthPoint, DevicePlan, PartKind, Plan
 from core.plan.speed.anatomy import placed
 from core.provenance import Input, Number, Source, Unit
 
-_FORMULA = "1 / (time of what stays + what a token reads of the spilled bytes / PCI Express)"
-_ADDED = "what a token reads of the spilled bytes x (1 / PCI Express - 1 / bandwidth of the card)"
+_FORMULA = mark("1 / (time of what stays + what a token reads of the spilled bytes / PCI Express)")
+_ADDED = mark(
+    "what a token reads of the spilled bytes x (1 / PCI Express - 1 / bandwidth of the card)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,10 @@ def spill(plan: Plan) -> Spill | None:
     assert first.link is not None
     source: Source = first.link.most.source
     inputs = (
-        Input("spilled bytes", total, Unit.BYTES),
-        Input("PCI Express", first.link.most.value, Unit.BYTES_PER_SECOND),
+        Input(mark("spilled bytes"), total, Unit.BYTES),
+        Input(mark("PCI Express"), first.link.most.value, Unit.BYTES_PER_SECOND),
     )
-    note = "If the driver spills silently, as on Windows; elsewhere loading fails instead."
+    note = mark("If the driver spills silently, as on Windows; elsewhere loading fails instead.")
     return Spill(
         Number(total, Unit.BYTES, source, note=note),
         Number(seconds, Unit.SECONDS, source, _ADDED, inputs, note),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.language import mark
 from core.machine.machine import DeviceKind
 from core.plan.plan import Plan
 from core.plan.speed.anatomy import placed
@@ -17,8 +18,10 @@ from core.provenance import Input, Number, Rank, Source, Unit
 _SUMS = 2  # for every layer
 _LATENCY = 10e-6  # seconds of one sum over PCI Express, beside its bytes: the least that is seen
 _VALUE = 4  # bytes: activations are added up in f32
-_SOURCE = Source(Rank.ASSUMED, "10 us for every sum over PCI Express")
-_FORMULA = "1 / (bytes / sum of the bandwidths + layers x 2 x (latency + bytes of a sum / link))"
+_SOURCE = Source(Rank.ASSUMED, mark("10 us for every sum over PCI Express"))
+_FORMULA = mark(
+    "1 / (bytes / sum of the bandwidths + layers x 2 x (latency + bytes of a sum / link))"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +50,14 @@ def tensor_parallel(plan: Plan) -> TensorParallel | None:
     moved = 2 * (cards - 1) / cards * width * _VALUE
     seconds = layers * _SUMS * (_LATENCY + moved / link)
     inputs = (
-        Input("bytes per token", total, Unit.BYTES),
-        Input("sum of the bandwidths", bandwidth, Unit.BYTES_PER_SECOND),
-        Input("layers", layers),
-        Input("link", link, Unit.BYTES_PER_SECOND),
-        Input("bytes of a sum", round(moved), Unit.BYTES),
-        Input("latency", _LATENCY, Unit.SECONDS),
+        Input(mark("bytes per token"), total, Unit.BYTES),
+        Input(mark("sum of the bandwidths"), bandwidth, Unit.BYTES_PER_SECOND),
+        Input(mark("layers"), layers),
+        Input(mark("link"), link, Unit.BYTES_PER_SECOND),
+        Input(mark("bytes of a sum"), round(moved), Unit.BYTES),
+        Input(mark("latency"), _LATENCY, Unit.SECONDS),
     )
-    note = "If the cards shared every layer (tensor parallel) instead of taking turns."
+    note = mark("If the cards shared every layer (tensor parallel) instead of taking turns.")
     return TensorParallel(
         Number(
             1 / (total / bandwidth + seconds),

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import mark, tr, trc
 from core.plan import reason
 from core.plan.choice import Engine
 from core.plan.commands import Shell, command
@@ -26,7 +27,7 @@ from gui.widgets.text import Style, Text, fixed_font
 from gui.widgets.together import labelled
 from gui.widgets.wrap import Wrap
 
-_COPIED = "On the clipboard."
+_COPIED = mark("On the clipboard.")
 
 
 class CopySide(QWidget):
@@ -39,29 +40,31 @@ class CopySide(QWidget):
         self._document = document
         self._plan: Plan | None = None
         self._engine: Engine | None = None  # None follows the choice
-        self.engine = _combo("Engine", [RULES[engine].name for engine in Engine])
-        self.shell = _combo("Shell", [str(shell) for shell in Shell])
+        self.engine = _combo(tr("Engine"), [RULES[engine].name for engine in Engine])
+        self.shell = _combo(tr("Shell"), [str(shell) for shell in Shell])
         self.shell.setCurrentText(Shell.POWERSHELL if sys.platform == "win32" else Shell.BASH)
-        self.options = _combo("Options", ["that differ from its defaults", "all"])
+        self.options = _combo(
+            tr("Options"), [tr("that differ from its defaults"), trc("options of a command", "all")]
+        )
         self.text = QPlainTextEdit()
         self.text.setReadOnly(True)
         self.text.setFont(fixed_font())
-        self.text.setAccessibleName("The command")
+        self.text.setAccessibleName(tr("The command"))
         self.notes = Text("", Style.BODY, wrap=True)
         self.verdict = Text("", Style.MUTED, wrap=True)
-        self.use = QPushButton("Plan for th&is engine")
-        self.copy = QPushButton("Copy")
+        self.use = QPushButton(tr("Plan for th&is engine"))
+        self.copy = QPushButton(tr("Copy"))
         self.copied = Text("", Style.MUTED)
-        close = QPushButton("Close")
+        close = QPushButton(tr("Close"))
         for button in (self.use, close):
             button.setAutoDefault(False)
         self.copy.setDefault(True)
         top = Wrap()
         top.set_cells(
             [
-                labelled("&Engine", self.engine),
-                labelled("&Shell", self.shell),
-                labelled("O&ptions", self.options),
+                labelled(tr("&Engine"), self.engine),
+                labelled(tr("&Shell"), self.shell),
+                labelled(tr("O&ptions"), self.options),
             ]
         )
         about = QHBoxLayout()
@@ -102,9 +105,13 @@ class CopySide(QWidget):
             self.copied.set_text("")
         self.notes.set_text("\n".join(f"• {note}" for note in made.notes))
         self.notes.setVisible(bool(made.notes))
-        word = theme.colors().verdict(plan.verdict).word
         self.verdict.set_text(
-            f"As {RULES[engine].name} runs it: {word}, {reason(plan, self._document.units)}."
+            tr(
+                "As {engine} runs it: {verdict}, {reason}.",
+                engine=RULES[engine].name,
+                verdict=tr(theme.colors().verdict(plan.verdict).word),
+                reason=reason(plan, self._document.units),
+            )
         )
         self.use.setVisible(not same)
 
@@ -127,7 +134,7 @@ class CopySide(QWidget):
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.text.toPlainText())
-        self.copied.set_text(_COPIED)
+        self.copied.set_text(tr(_COPIED))
 
     def _use(self) -> None:
         if self._plan is not None:

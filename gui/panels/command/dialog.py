@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QDialog, QTabWidget, QVBoxLayout, QWidget
 
+from core.language import tr
 from gui.document import Document
 from gui.panels.command.copy_side import CopySide
 from gui.panels.command.paste_side import PasteSide
@@ -18,14 +19,14 @@ class CommandDialog(QDialog):
 
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Settings as a command")
+        self.setWindowTitle(tr("Settings as a command"))
         self.copy_side = CopySide(document)
         self.paste_side = PasteSide(document)
         self.sides = QTabWidget()
         self.sides.setDocumentMode(True)
-        self.sides.setAccessibleName("Copy or paste")
-        self.sides.addTab(self.copy_side, "&Copy command")
-        self.sides.addTab(self.paste_side, "&Paste settings")
+        self.sides.setAccessibleName(tr("Copy or paste"))
+        self.sides.addTab(self.copy_side, tr("&Copy command"))
+        self.sides.addTab(self.paste_side, tr("&Paste settings"))
         column = QVBoxLayout(self)
         column.addWidget(self.sides)
         self.copy_side.closed.connect(self.close)

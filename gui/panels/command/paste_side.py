@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import mark, tr, trc, written
 from core.plan import reason
 from core.plan.choice import Engine
 from core.plan.commands import Reading, read_settings
@@ -28,35 +29,35 @@ from gui.document import Document
 from gui.widgets.scrolled import scrolled
 from gui.widgets.text import Style, Text, fixed_font
 
-_PROMPT = (
+_PROMPT = mark(
     "Paste a command of llama-server, llama-cli, llama-bench, Ollama, LM Studio or vLLM here, "
     "a Modelfile, or single options such as -c 32768 -ctk q8_0"
 )
 # Settings in the words of the window, in its order; what follows from another is left out.
 _WORDS = {
-    "engine": "Engine",
-    "requested_context": "Context",
-    "depth": "Depth",
-    "cache_k": "K cache type",
-    "cache_v": "V cache type",
-    "slots": "Slots",
-    "unified_cache": "One cache for all slots",
-    "flash_attention": "Flash attention",
-    "requantize": "Quantization",
-    "gpu_layers": "GPU layers",
-    "cpu_moe": "Layers with experts in RAM",
-    "batch": "Batch",
-    "ubatch": "ubatch",
-    "swa_full": "Full window cache",
-    "backend": "Backend",
-    "projector": "Projector",
-    "projector_on_gpu": "Projector on the GPU",
-    "draft": "Draft model",
-    "draft_head": "Draft blocks of the file",
-    "drafted": "Drafted tokens",
-    "draft_gpu_layers": "GPU layers of the draft",
-    "draft_cache_k": "K cache type of the draft",
-    "draft_cache_v": "V cache type of the draft",
+    "engine": mark("Engine"),
+    "requested_context": mark("Context"),
+    "depth": mark("Depth"),
+    "cache_k": mark("K cache type"),
+    "cache_v": mark("V cache type"),
+    "slots": mark("Slots"),
+    "unified_cache": mark("One cache for all slots"),
+    "flash_attention": mark("Flash attention"),
+    "requantize": mark("Quantization"),
+    "gpu_layers": mark("GPU layers"),
+    "cpu_moe": mark("Layers with experts in RAM"),
+    "batch": mark("Batch"),
+    "ubatch": mark("ubatch"),
+    "swa_full": mark("Full window cache"),
+    "backend": mark("Backend"),
+    "projector": mark("Projector"),
+    "projector_on_gpu": mark("Projector on the GPU"),
+    "draft": mark("Draft model"),
+    "draft_head": mark("Draft blocks of the file"),
+    "drafted": mark("Drafted tokens"),
+    "draft_gpu_layers": mark("GPU layers of the draft"),
+    "draft_cache_k": mark("K cache type of the draft"),
+    "draft_cache_v": mark("V cache type of the draft"),
 }
 
 
@@ -70,18 +71,18 @@ class PasteSide(QWidget):
         self._document = document
         self.reading: Reading | None = None
         self.text = QPlainTextEdit()
-        self.text.setPlaceholderText(_PROMPT)
+        self.text.setPlaceholderText(tr(_PROMPT))
         self.text.setFont(fixed_font())
-        self.text.setAccessibleName("A pasted command")
+        self.text.setAccessibleName(tr("A pasted command"))
         self.text.setTabChangesFocus(True)
-        self.changes = _Section("It changes")
-        self.unread = _Section("Not taken over")
-        self.no_matter = _Section("Without effect on memory and speed")
+        self.changes = _Section(tr("It changes"))
+        self.unread = _Section(tr("Not taken over"))
+        self.no_matter = _Section(tr("Without effect on memory and speed"))
         self.then = Text("", Style.STRONG, wrap=True)
-        self.apply = QPushButton("&Apply")
-        self.apply.setToolTip("As one step, which can be undone")
+        self.apply = QPushButton(tr("&Apply"))
+        self.apply.setToolTip(tr("As one step, which can be undone"))
         self.apply.setDefault(True)
-        close = QPushButton("Close")
+        close = QPushButton(tr("Close"))
         close.setAutoDefault(False)
         answer = QWidget()
         lines = QVBoxLayout(answer)
@@ -89,7 +90,7 @@ class PasteSide(QWidget):
         for section in (self.changes, self.unread, self.no_matter):
             lines.addWidget(section)
         lines.addStretch(1)
-        room = scrolled(answer, "What the settings say")
+        room = scrolled(answer, tr("What the settings say"))
         foot = QHBoxLayout()
         foot.addWidget(self.then, 1)
         foot.addWidget(self.apply)
@@ -128,7 +129,7 @@ class PasteSide(QWidget):
         after = self._document.what_if(**wanted)
         lines = [*differences(plan, after), *reading.notes]
         if reading.changes and not differences(plan, after):
-            lines.insert(0, "Nothing: these are the settings that are planned already.")
+            lines.insert(0, tr("Nothing: these are the settings that are planned already."))
         self.changes.show_lines(lines)
         self.unread.show_lines([each.sentence for each in reading.unread])
         self.no_matter.show_lines([", ".join(reading.no_matter)] if reading.no_matter else ())
@@ -141,11 +142,18 @@ class PasteSide(QWidget):
         return {k: v for k, v in reading.changes.items() if getattr(choice, k) != v}
 
     def _verdict(self, plan: Plan) -> str:
-        word = theme.colors().verdict(plan.verdict).word
+        facts = {
+            "verdict": tr(theme.colors().verdict(plan.verdict).word),
+            "reason": reason(plan, self._document.units),
+        }
         expected, ceiling = plan.speed.expected.mid, plan.speed.ceiling
-        kind, rate = ("expected", expected) if expected.known else ("ceiling", ceiling)
-        speed = f"; {kind} {format_value(rate.value, rate.unit)}" if rate.known else ""
-        return f"Then: {word}, {reason(plan, self._document.units)}{speed}."
+        if expected.known:
+            rate = format_value(expected.value, expected.unit)
+            return tr("Then: {verdict}, {reason}; expected {rate}.", rate=rate, **facts)
+        if ceiling.known:
+            rate = format_value(ceiling.value, ceiling.unit)
+            return tr("Then: {verdict}, {reason}; ceiling {rate}.", rate=rate, **facts)
+        return tr("Then: {verdict}, {reason}.", **facts)
 
     def _apply(self) -> None:
         if self.reading is not None:
@@ -183,24 +191,24 @@ class _Section(QWidget):
 
 def differences(before: Plan, after: Plan) -> list[str]:
     """ "Context: 16,384 → 32,768", for every setting that differs."""
-    found = []
+    found = {}
     follows = before.choice.depth is None and after.choice.depth is None
     for field in fields(Settings):
         name = None if follows and field.name == "depth" else _WORDS.get(field.name)
         old, new = getattr(before.settings, field.name), getattr(after.settings, field.name)
         if name is not None and old != new:
-            found.append(f"{name}: {_shown(field.name, old)} → {_shown(field.name, new)}")
-    order = list(_WORDS.values())
-    return sorted(found, key=lambda line: order.index(line.partition(":")[0]))
+            line = f"{tr(name)}: {_shown(field.name, old)} → {_shown(field.name, new)}"
+            found[field.name] = line
+    return [found[name] for name in _WORDS if name in found]
 
 
 def _shown(name: str, value: object) -> str:
     if name == "engine":
         return RULES[Engine(str(value))].name
     if name == "requantize":
-        return str(value or "as the file is")
+        return str(value or tr("as the file is"))
     if value is None:
-        return "none"
+        return trc("a setting", "none")
     if isinstance(value, bool):
-        return "on" if value else "off"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+        return trc("a setting", "on") if value else trc("a setting", "off")
+    return written(value) if isinstance(value, int) else str(value)

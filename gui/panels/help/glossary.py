@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QTextBrowser, QVBoxLayout, QWidget
 
 from core.explain.glossary import Term, search, term_named
+from core.language import tr
 from gui.tables.filter_edit import FilterEdit
 from gui.widgets.dialog_size import open_at
 from gui.widgets.line_list import LineList
@@ -23,12 +24,12 @@ class Glossary(QDialog):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Glossary")
+        self.setWindowTitle(tr("Glossary"))
         self._found: list[Term] = []
-        self.filter = FilterEdit("Search words and texts")
-        self.list = LineList("Words")
+        self.filter = FilterEdit(tr("Search words and texts"))
+        self.list = LineList(tr("Words"))
         self.text = QTextBrowser()
-        self.text.setAccessibleName("What it means")
+        self.text.setAccessibleName(tr("What it means"))
         self.text.setOpenLinks(False)
         self.text.document().setDocumentMargin(self.fontMetrics().height() // 2)
         self.text.anchorClicked.connect(self._follow)
@@ -72,7 +73,7 @@ class Glossary(QDialog):
                 self._found.index(before) if not words and before in self._found else 0
             )
         else:
-            self.text.setPlainText(f"Nothing here is called “{words}” or says so.")
+            self.text.setPlainText(tr("Nothing here is called “{words}” or says so.", words=words))
 
     def _go(self, term: Term) -> None:
         self.list.setCurrentRow(self._found.index(term))
@@ -89,8 +90,10 @@ class Glossary(QDialog):
 
 
 def _page(term: Term, heading: float) -> str:
-    also = f"<p><i>Also: {escape(', '.join(term.also))}</i></p>" if term.also else ""
+    names = tr("Also: {names}", names=", ".join(term.also))
+    also = f"<p><i>{escape(names)}</i></p>" if term.also else ""
     links = ", ".join(f'<a href="term:{escape(name)}">{escape(name)}</a>' for name in term.see)
-    see = f"<p>See: {links}</p>" if links else ""
+    related = tr("See: {links}", links=links)
+    see = f"<p>{related}</p>" if links else ""
     title = f'<p style="font-size:{heading:g}pt"><b>{escape(term.name)}</b></p>'
     return f"{title}<p>{escape(term.text)}</p>{also}{see}"

@@ -8,54 +8,58 @@ from html import escape
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
+from core.language import mark, tr
 from gui.widgets.dialog_size import open_at
 
-# A heading, and pairs of a key and what it does.
+# A heading, and pairs of a key and what it does; translated where they are shown.
 Group = tuple[str, Sequence[tuple[str, str]]]
 
 # Keys that are heard by the widget that has the keyboard; those of the menus are theirs.
 OF_WIDGETS: tuple[Group, ...] = (
     (
-        "Everywhere",
+        mark("Everywhere"),
         (
-            ("Tab, Shift+Tab", "go on, or back, as one reads"),
-            ("Menu key, Shift+F10", "what can be done with the part that has the keyboard"),
-            ("Alt and an underlined letter", "go to that menu or field"),
-            ("Esc", "close a dialog, or empty a search"),
+            (mark("Tab, Shift+Tab"), mark("go on, or back, as one reads")),
+            (
+                mark("Menu key, Shift+F10"),
+                mark("what can be done with the part that has the keyboard"),
+            ),
+            (mark("Alt and an underlined letter"), mark("go to that menu or field")),
+            (mark("Esc"), mark("close a dialog, or empty a search")),
         ),
     ),
     (
-        "On a number",
+        mark("On a number"),
         (
-            ("Tab to it", "show its formula, inputs and source"),
-            ("Enter or Space", "copy it"),
+            (mark("Tab to it"), mark("show its formula, inputs and source")),
+            (mark("Enter or Space"), mark("copy it")),
         ),
     ),
     (
-        "On a slider",
+        mark("On a slider"),
         (
-            ("Arrow keys", "one step"),
-            ("Page Up, Page Down", "several steps"),
-            ("Home, End", "the first or the last"),
+            (mark("Arrow keys"), mark("one step")),
+            (mark("Page Up, Page Down"), mark("several steps")),
+            (mark("Home, End"), mark("the first or the last")),
         ),
     ),
     (
-        "In a table",
+        mark("In a table"),
         (
-            ("Letters", "search"),
-            ("Arrow keys, Home, End", "go from row to row"),
-            ("Ctrl+C", "copy the chosen rows"),
-            ("Enter", "open the row"),
-            ("Delete", "remove it, where the page has a list of one's own"),
+            (mark("Letters"), mark("search")),
+            (mark("Arrow keys, Home, End"), mark("go from row to row")),
+            (mark("Ctrl+C"), mark("copy the chosen rows")),
+            (mark("Enter"), mark("open the row")),
+            (mark("Delete"), mark("remove it, where the page has a list of one's own")),
         ),
     ),
     (
-        "In a picture",
+        mark("In a picture"),
         (
-            ("Arrow keys", "go from turn to turn, or from point to point"),
-            ("Page Up, Page Down", "many points at once"),
-            ("Home, End", "the first or the last"),
-            ("Enter", "take the point: compare that machine"),
+            (mark("Arrow keys"), mark("go from turn to turn, or from point to point")),
+            (mark("Page Up, Page Down"), mark("many points at once")),
+            (mark("Home, End"), mark("the first or the last")),
+            (mark("Enter"), mark("take the point: compare that machine")),
         ),
     ),
 )
@@ -68,9 +72,9 @@ class Keys(QDialog):
     def __init__(self, groups: Sequence[Group], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Keys")
+        self.setWindowTitle(tr("Keys"))
         self.text = QTextBrowser()
-        self.text.setAccessibleName("Keys")
+        self.text.setAccessibleName(tr("Keys"))
         self.text.setHtml("".join(map(_rows, (*groups, *OF_WIDGETS))))
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
@@ -83,7 +87,7 @@ class Keys(QDialog):
 def _rows(group: Group) -> str:
     title, keys = group
     rows = "".join(
-        f"<tr><td width='200'><b>{escape(key)}</b></td><td>{escape(what)}</td></tr>"
+        f"<tr><td width='200'><b>{escape(tr(key))}</b></td><td>{escape(tr(what))}</td></tr>"
         for key, what in keys
     )
-    return f"<h4>{escape(title)}</h4><table cellpadding='2'>{rows}</table>"
+    return f"<h4>{escape(tr(title))}</h4><table cellpadding='2'>{rows}</table>"

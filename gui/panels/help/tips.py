@@ -12,17 +12,27 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import mark, tr
 from gui.widgets.dialog_size import open_at
 from gui.widgets.text import Style, Text
 
 STEPS = (
-    "Open a model file, or try one of the well-known models: they are headers, nothing is "
-    "downloaded.",
-    "“Does it fit?” stands beside MEMORY; the sliders below it change everything at once, and "
-    "Ctrl+Z takes it back.",
-    "Point at any number to see where it comes from. Shift+F1, or a right click on a word, "
-    "explains what the word means.",
-    "Another computer? Type its name into the field Machine, or compare many on the page Compare.",
+    mark(
+        "Open a model file, or try one of the well-known models: they are headers, nothing is "
+        "downloaded."
+    ),
+    mark(
+        "“Does it fit?” stands beside MEMORY; the sliders below it change everything at once, and "
+        "Ctrl+Z takes it back."
+    ),
+    mark(
+        "Point at any number to see where it comes from. Shift+F1, or a right click on a word, "
+        "explains what the word means."
+    ),
+    mark(
+        "Another computer? Type its name into the field Machine, or compare many on the page "
+        "Compare."
+    ),
 )
 
 
@@ -33,10 +43,10 @@ class Tips(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.close_button = QPushButton("Do not show this again")
+        self.close_button = QPushButton(tr("Do not show this again"))
         self.close_button.clicked.connect(self._dismiss)
         head = QHBoxLayout()
-        head.addWidget(Text("FIRST STEPS", Style.HEADING))
+        head.addWidget(Text(tr("FIRST STEPS"), Style.HEADING))
         head.addStretch(1)
         head.addWidget(self.close_button)
         space = self.fontMetrics().height()
@@ -59,7 +69,7 @@ class FirstSteps(QDialog):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("First steps")
+        self.setWindowTitle(tr("First steps"))
         column = QVBoxLayout(self)
         column.setSpacing(self.fontMetrics().height() // 2)
         for line in _lines():
@@ -72,4 +82,4 @@ class FirstSteps(QDialog):
 
 
 def _lines() -> list[Text]:
-    return [Text(f"{number}.  {step}", wrap=True) for number, step in enumerate(STEPS, start=1)]
+    return [Text(f"{number}.  {tr(step)}", wrap=True) for number, step in enumerate(STEPS, start=1)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QPushButton, QTabWidget, QVBoxLayout, QWidget
 
+from core.language import tr
 from gui.document import Document
 from gui.panels.passes.speculation_side import SpeculationSide
 from gui.panels.passes.users_side import UsersSide
@@ -19,16 +20,19 @@ class PassesDialog(QDialog):
 
     def __init__(self, document: Document, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Several tokens in one pass")
+        self.setWindowTitle(tr("Several tokens in one pass"))
         self._document = document
         self.speculation = SpeculationSide(document)
         self.users = UsersSide(document)
         self.sides = QTabWidget()
         self.sides.setDocumentMode(True)
-        self.sides.setAccessibleName("What is looked at")
-        for side, name in ((self.speculation, "&Speculation"), (self.users, "Several &users")):
+        self.sides.setAccessibleName(tr("What is looked at"))
+        for side, name in (
+            (self.speculation, tr("&Speculation")),
+            (self.users, tr("Several &users")),
+        ):
             self.sides.addTab(yielding(side, name.replace("&", "")), name)
-        close = QPushButton("Close")
+        close = QPushButton(tr("Close"))
         close.setAutoDefault(False)
         close.clicked.connect(self.close)
         column = QVBoxLayout(self)

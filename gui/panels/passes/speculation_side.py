@@ -6,8 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QVBoxLayout, QWidget
 
 from core.drawing.ticks import round_above
+from core.language import mark, tr, trn, written
 from core.plan.plan import Plan
-from core.plan.speculation import MOST_DRAFTED, Drafter, Speculation, Speculator
+from core.plan.speculation import MOST_DRAFTED, Drafter, Round, Speculation, Speculator
 from core.units import UnitSystem, format_bytes
 from gui.document import Document
 from gui.widgets.choice_plot import ChoicePlot, NamedLine
@@ -17,13 +18,13 @@ from gui.widgets.slider_field import SliderField
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
-_OTHER = "a draft model of another size"
+_OTHER = mark("a draft model of another size")
 _WORDS = {
-    Drafter.MODEL: "the attached draft model",
-    Drafter.HEAD: "the file's own draft blocks (MTP)",
-    Drafter.NGRAM: "n-grams of the text, without a model",
+    Drafter.MODEL: mark("the attached draft model"),
+    Drafter.HEAD: mark("the file's own draft blocks (MTP)"),
+    Drafter.NGRAM: mark("n-grams of the text, without a model"),
 }
-_LEAD = (
+_LEAD = mark(
     "Cheap drafts, checked by the model in one pass: what it accepts it would have written itself. "
     "How much it accepts depends on the text: code and repetitions much, prose less."
 )
@@ -38,24 +39,25 @@ class SpeculationSide(QWidget):
         self._document = document
         self._plan: Plan | None = None
         self._speculator: Speculator | None = None
+        self._offered: list[Drafter | None] = []  # None: a draft model of another size
         self.drafter = QComboBox()
-        self.drafter.setAccessibleName("Who drafts")
-        self.draft_size = SliderField("&Reads per token", step=50, unit="MB")
+        self.drafter.setAccessibleName(tr("Who drafts"))
+        self.draft_size = SliderField(tr("&Reads per token"), step=50, unit="MB")
         self.draft_size.set_range([50, 100, 200, 400, 800, 1600, 3200, 6400], 1, 100_000)
         self.draft_size.set_suffix(" MB")
         self.draft_size.set_value(400)
-        self.acceptance = SliderField("&Acceptance", unit="per cent")
+        self.acceptance = SliderField(tr("&Acceptance"), unit=tr("per cent"))
         self.acceptance.set_range(range(101), 0, 100)
         self.acceptance.set_suffix(" %")
         self.acceptance.set_value(70)
-        self.drafted = SliderField("&Drafted tokens", unit="tokens")
+        self.drafted = SliderField(tr("&Drafted tokens"), unit=tr("tokens"))
         self.drafted.set_range(range(1, MOST_DRAFTED + 1), 1, MOST_DRAFTED)
         self.drafted.set_value(3)
-        self.rate = FactLabel("With speculation", style=Style.HEADLINE)
+        self.rate = FactLabel(tr("With speculation"), style=Style.HEADLINE)
         self.times = Text("", Style.STRONG)
         self.verdict = Text("", Style.BODY, wrap=True)
         self.note = Text("", Style.MUTED, wrap=True)
-        self.plot = ChoicePlot("Speed by acceptance")
+        self.plot = ChoicePlot(tr("Speed by acceptance"))
         self._lay_out()
         self.drafter.activated.connect(self._choose)
         widest = self.draft_size.box.sizeHint().width()
@@ -67,39 +69,37 @@ class SpeculationSide(QWidget):
         """Ask about this plan."""
         if plan == self._plan:
             return
-        offered = self._offered(plan)
-        if [self.drafter.itemText(n) for n in range(self.drafter.count())] != offered:
+        offered = _offered(plan)
+        if offered != self._offered:
+            self._offered = offered
             self.drafter.clear()
-            self.drafter.addItems(offered)
+            self.drafter.addItems(
+                [tr(_OTHER if each is None else _WORDS[each]) for each in offered]
+            )
         first = self._plan is None or self._plan.model is not plan.model
         if first and plan.settings.drafted:
             self.drafted.set_value(min(plan.settings.drafted, MOST_DRAFTED))
         self._plan = plan
         self._choose()
 
-    def _offered(self, plan: Plan) -> list[str]:
-        words = [_WORDS[Drafter.MODEL]] if plan.choice.draft is not None else []
-        words += [_WORDS[Drafter.HEAD]] if plan.model.shape.draft_layers else []
-        return [*words, _WORDS[Drafter.NGRAM], _OTHER]
-
     def _choose(self) -> None:
         plan = self._plan
         if plan is None:
             return
-        chosen = self.drafter.currentText()
-        other = chosen == _OTHER
+        drafter = self._offered[self.drafter.currentIndex()]
+        other = drafter is None
         self.draft_size.setVisible(other)
         self.draft_size.label.setVisible(other)
-        drafter = next((d for d, words in _WORDS.items() if words == chosen), Drafter.MODEL)
-        made = Speculator(plan, drafter, self.draft_size.value * 10**6 if other else None)
+        size = self.draft_size.value * 10**6 if other else None
+        made = Speculator(plan, drafter or Drafter.MODEL, size)
         self._speculator = made
-        self.note.set_text(made.note)
+        self.note.set_text(tr(made.note))
         self.note.setVisible(bool(made.note))
         if not made.known:
             self.rate.set_number(None)
             self.times.set_text("")
             self.verdict.set_text("")
-            self.plot.set_words(made.note)
+            self.plot.set_words(tr(made.note))
             self.plot.show_lines(None, (), (0.0, ()))
             return
         self._show(made, made.speculate(self.acceptance.value / 100, self.drafted.value))
@@ -107,8 +107,12 @@ class SpeculationSide(QWidget):
     def _show(self, made: Speculator, found: Speculation) -> None:
         units = self._document.units
         self.rate.set_number(found.rate, units)
-        kind = "expected" if made.plan.speed.expected.known else "at most"
-        self.times.set_text(f"{kind}, {found.round.times:.2f} times as fast as without")
+        times = found.round.times
+        self.times.set_text(
+            tr("expected, {times:.2f} times as fast as without", times=times)
+            if made.plan.speed.expected.known
+            else tr("at most, {times:.2f} times as fast as without", times=times)
+        )
         self.verdict.set_text(" ".join(_sentences(made, found, units)))
         top = made.round(1.0, found.round.drafted).times
         step, high = round_above(max(top, 1.2))
@@ -118,19 +122,19 @@ class SpeculationSide(QWidget):
             for n in range(_POINTS + 1)
         ]
         across = Axis(
-            "acceptance, per cent of the drafted tokens", 0, 100, (0, 25, 50, 75, 100), _plain
+            tr("acceptance, per cent of the drafted tokens"), 0, 100, (0, 25, 50, 75, 100), _plain
         )
-        up = Axis("times as fast", 0, high, ticks, lambda value: f"{value:.10g}")
+        up = Axis(tr("times as fast"), 0, high, ticks, lambda value: written(value, ".10g"))
         self.plot.show_lines(
             (across, up),
-            [NamedLine(f"{found.round.drafted} drafted", tuple(curve))],
+            [NamedLine(tr("{count} drafted", count=found.round.drafted), tuple(curve))],
             (100 * found.acceptance, (found.round.times,)),
-            [(1.0, "no gain")],
+            [(1.0, tr("no gain"))],
             self.verdict.text(),
         )
 
     def _lay_out(self) -> None:
-        label = QLabel("Drafts come &from")
+        label = QLabel(tr("Drafts come &from"))
         label.setBuddy(self.drafter)
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)
@@ -142,7 +146,7 @@ class SpeculationSide(QWidget):
         head = Wrap()
         head.set_cells([self.rate, self.times])
         column = QVBoxLayout(self)
-        column.addWidget(Text(_LEAD, Style.MUTED, wrap=True))
+        column.addWidget(Text(tr(_LEAD), Style.MUTED, wrap=True))
         column.addLayout(grid)
         column.addWidget(head)
         column.addWidget(self.verdict)
@@ -153,25 +157,49 @@ class SpeculationSide(QWidget):
 def _sentences(made: Speculator, found: Speculation, units: UnitSystem) -> list[str]:
     """What a round is, from where it pays, and how many drafted tokens would be best."""
     drafted = found.round.drafted
-    plural = "token" if drafted == 1 else "tokens"
-    words = [f"A round of {drafted} drafted {plural} yields {found.round.tokens:.2f} on average."]
+    words = [
+        trn(
+            "A round of {count} drafted token yields {yields:.2f} on average.",
+            "A round of {count} drafted tokens yields {yields:.2f} on average.",
+            drafted,
+            yields=found.round.tokens,
+        )
+    ]
     if made.draft_bytes:
-        words.append(f"Drafting one reads {format_bytes(made.draft_bytes, units)}.")
+        words.append(tr("Drafting one reads {size}.", size=format_bytes(made.draft_bytes, units)))
     if found.pays_above is None:
-        words.append(f"With {drafted} it never pays, even if all are accepted.")
+        words.append(tr("With {count} it never pays, even if all are accepted.", count=drafted))
     elif found.pays_above < 0.005:
-        words.append("It pays at any acceptance.")
+        words.append(tr("It pays at any acceptance."))
     else:
-        words.append(f"It pays above an acceptance of {found.pays_above:.0%}.".replace("%", " %"))
-    best = found.best
-    if best.drafted == 0:
-        words.append("At this acceptance it is best not to draft.")
-    else:
-        more = " or more" if best.drafted == MOST_DRAFTED else ""
-        number = f"{best.drafted}{more} drafted tokens" if best.drafted > 1 else "1 drafted token"
-        words.append(f"Best here: {number}, {best.times:.2f} times as fast.")
+        share = 100 * found.pays_above
+        words.append(tr("It pays above an acceptance of {share:.0f} %.", share=share))
+    words.append(_best(found.best))
     return words
 
 
+def _best(best: Round) -> str:
+    if best.drafted == 0:
+        return tr("At this acceptance it is best not to draft.")
+    if best.drafted == MOST_DRAFTED:
+        return tr(
+            "Best here: {count} or more drafted tokens, {times:.2f} times as fast.",
+            count=best.drafted,
+            times=best.times,
+        )
+    return trn(
+        "Best here: {count} drafted token, {times:.2f} times as fast.",
+        "Best here: {count} drafted tokens, {times:.2f} times as fast.",
+        best.drafted,
+        times=best.times,
+    )
+
+
+def _offered(plan: Plan) -> list[Drafter | None]:
+    found: list[Drafter | None] = [Drafter.MODEL] if plan.choice.draft is not None else []
+    found += [Drafter.HEAD] if plan.model.shape.draft_layers else []
+    return [*found, Drafter.NGRAM, None]
+
+
 def _plain(value: float) -> str:
-    return f"{value:.0f}"
+    return written(value, ".0f")

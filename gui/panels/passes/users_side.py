@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.drawing.ticks import round_above
+from core.language import mark, tr, trc, written
 from core.plan import context_per_request, reason
 from core.plan.batching import Batches, BatchPoint
 from core.plan.choice import Engine
@@ -27,11 +28,11 @@ from gui.widgets.wrap import Wrap
 
 MOST_USERS = 256
 _STOPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-_LEAD = (
+_LEAD = mark(
     "Requests that are written at the same time share one read of the weights; each reads a cache "
     "of its own. These are ceilings: no program can be faster."
 )
-_SOURCE = Source(Rank.DERIVED, "the plan's bytes, by device, and its operations")
+_SOURCE = Source(Rank.DERIVED, mark("the plan's bytes, by device, and its operations"))
 
 
 class UsersSide(QWidget):
@@ -42,16 +43,16 @@ class UsersSide(QWidget):
         self._document = document
         self._plan: Plan | None = None
         self._batches: Batches | None = None
-        self.users = SliderField("&Users", unit="users")
+        self.users = SliderField(tr("&Users"), unit=tr("users"))
         self.users.set_range(_STOPS, 1, MOST_USERS)
         self.users.set_value(4)
-        self.total = FactLabel("All users together", style=Style.HEADLINE)
-        self.each = FactLabel("Each user", style=Style.STRONG)
+        self.total = FactLabel(tr("All users together"), style=Style.HEADLINE)
+        self.each = FactLabel(tr("Each user"), style=Style.STRONG)
         self.words = Text("", Style.BODY, wrap=True)
         self.memory = Text("", Style.BODY, wrap=True)
-        self.use = QPushButton("&Plan for them")
+        self.use = QPushButton(tr("&Plan for them"))
         self.use.setAutoDefault(False)
-        self.plot = ChoicePlot("Speed by number of users")
+        self.plot = ChoicePlot(tr("Speed by number of users"))
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)
         grid.addWidget(self.users.label, 0, 0)
@@ -59,7 +60,7 @@ class UsersSide(QWidget):
         head = Wrap()
         head.set_cells([self.total, self.each])
         column = QVBoxLayout(self)
-        column.addWidget(Text(_LEAD, Style.MUTED, wrap=True))
+        column.addWidget(Text(tr(_LEAD), Style.MUTED, wrap=True))
         column.addLayout(grid)
         column.addWidget(head)
         column.addWidget(self.words)
@@ -84,10 +85,10 @@ class UsersSide(QWidget):
         if not batches.known:
             self.total.set_number(None)
             self.each.set_number(None)
-            self.words.set_text(batches.note)
+            self.words.set_text(tr(batches.note))
             self.memory.set_text("")
             self.use.hide()
-            self.plot.set_words(batches.note)
+            self.plot.set_words(tr(batches.note))
             self.plot.show_lines(None, (), (0.0, ()))
             return
         users = self.users.value
@@ -95,7 +96,7 @@ class UsersSide(QWidget):
         one = batches.at(1)
         self.total.set_number(_rate(point.total, users, plan), text=format_rate(point.total))
         self.each.set_number(
-            _rate(point.each, users, plan), text=f"{format_rate(point.each)} for each"
+            _rate(point.each, users, plan), text=tr("{rate} for each", rate=format_rate(point.each))
         )
         self.words.set_text(_words(batches, point, one))
         self._show_memory(plan, users)
@@ -103,13 +104,16 @@ class UsersSide(QWidget):
         step, high = round_above(max(p.total for p in curve))
         ticks = tuple(n * step for n in range(round(high / step) + 1))
         across = Axis(
-            "users at a time", 1, MOST_USERS, tuple(map(float, _STOPS[::2])), _plain, True
+            tr("users at a time"), 1, MOST_USERS, tuple(map(float, _STOPS[::2])), _plain, True
         )
         self.plot.show_lines(
-            (across, Axis("tok/s at most", 0, high, ticks, lambda value: f"{value:,.10g}")),
+            (
+                across,
+                Axis(tr("tok/s at most"), 0, high, ticks, lambda value: written(value, ",.10g")),
+            ),
             [
-                NamedLine("all together", tuple((p.users, p.total) for p in curve)),
-                NamedLine("each", tuple((p.users, p.each) for p in curve)),
+                NamedLine(tr("all together"), tuple((p.users, p.total) for p in curve)),
+                NamedLine(trc("each user", "each"), tuple((p.users, p.each) for p in curve)),
             ],
             (users, (point.total, point.each)),
             sentence=self.words.text(),
@@ -126,12 +130,16 @@ class UsersSide(QWidget):
         changes = self._changes(plan, users)
         after = self._document.what_if(**changes)
         each = format_tokens(_context_of_each(plan))
-        word = theme.colors().verdict(after.verdict).word
         self.memory.set_text(
-            f"Memory for {users} caches of {each} tokens: {word}, "
-            f"{reason(after, self._document.units)}."
+            tr(
+                "Memory for {users} caches of {each} tokens: {verdict}, {reason}.",
+                users=users,
+                each=each,
+                verdict=tr(theme.colors().verdict(after.verdict).word),
+                reason=reason(after, self._document.units),
+            )
         )
-        self.use.setText(f"&Plan for {users}")
+        self.use.setText(tr("&Plan for {users}", users=users))
         self.use.setVisible(replace(plan.choice, **changes) != plan.choice)
 
     def _use(self) -> None:
@@ -150,30 +158,39 @@ def _rate(value: float, users: int, plan: Plan) -> Number[float]:
         value,
         Unit.TOKENS_PER_SECOND,
         _SOURCE,
-        "per pass: weights once (of a mixture the experts that anybody wakes) + a cache for each",
-        (Input("users", users), Input("depth of each", plan.settings.depth, Unit.TOKENS)),
-        "The slower of memory and arithmetic on each device; the devices take turns.",
+        mark(
+            "per pass: weights once (of a mixture the experts that anybody wakes) + a cache for "
+            "each"
+        ),
+        (
+            Input(mark("users"), users),
+            Input(mark("depth of each"), plan.settings.depth, Unit.TOKENS),
+        ),
+        mark("The slower of memory and arithmetic on each device; the devices take turns."),
     )
 
 
 def _words(batches: Batches, point: BatchPoint, one: BatchPoint) -> str:
-    share = f"{point.each / one.each:.0%}".replace("%", " %")
     words = []
     if point.users > 1:
         words.append(
-            f"{point.total / one.total:.1f} times as many tokens as one user alone gets; each "
-            f"writes at {share} of the speed."
+            tr(
+                "{times:.1f} times as many tokens as one user alone gets; each writes at "
+                "{share:.0f} % of the speed.",
+                times=point.total / one.total,
+                share=100 * point.each / one.each,
+            )
         )
     turn = batches.turning_point(MOST_USERS)
     if turn is not None:
-        words.append(f"From {turn} users on arithmetic takes longer than memory.")
+        words.append(tr("From {users} users on arithmetic takes longer than memory.", users=turn))
     elif not batches.note:
-        words.append(f"Memory is the slower side up to {MOST_USERS} users.")
+        words.append(tr("Memory is the slower side up to {users} users.", users=MOST_USERS))
     bare = batches.turning_point(MOST_USERS, 0)
     if bare is not None and bare != turn:
-        words.append(f"With empty caches it would be so from {bare} on.")
-    return " ".join([*words, batches.note]).strip()
+        words.append(tr("With empty caches it would be so from {users} on.", users=bare))
+    return " ".join([*words, tr(batches.note)]).strip()
 
 
 def _plain(value: float) -> str:
-    return f"{value:.0f}"
+    return written(value, ".0f")

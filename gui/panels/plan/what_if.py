@@ -256,7 +256,7 @@ class WhatIfSection(QWidget):
         self._engine_row.set_cells([self.engine, labelled(tr("Keep free"), self.margin)])
         rows: list[tuple[QWidget, QWidget, NoteLines | None]] = [
             (self.context.label, self.context, self.notes["context"]),
-            (QLabel(tr("KV cache")), wrap, self.notes["cache"]),
+            (QLabel(trc("row of controls", "KV cache")), wrap, self.notes["cache"]),
             (engine, self._engine_row, None),
             (self.also.label, self.also, None),
             (self.quantization.label, self.quantization, self.notes["quantization"]),

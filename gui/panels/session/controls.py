@@ -22,10 +22,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import mark, tr, trc
 from core.plan.choice import Engine
 from core.plan.session import PRESETS, Change, SessionChoice
 from core.plan.session.choice import LIMITS, MOST_TOKENS
-from core.provenance import Number, Rank
+from core.provenance import RANK_WORDS, Number, Rank
 from gui.panels.session.token_field import TokenField
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.slider_field import NUMBERS
@@ -39,21 +40,26 @@ _STOPS = (
 )
 # The fields of a choice that are slid, with their labels; a text can be counted for each.
 TOKEN_FIELDS = {
-    "system_tokens": "&System prompt, tools",
-    "new_tokens": "Ne&w each turn",
-    "answer_tokens": "&Answer",
-    "thinking_tokens": "Think&ing",
+    "system_tokens": mark("&System prompt, tools"),
+    "new_tokens": mark("Ne&w each turn"),
+    "answer_tokens": mark("&Answer"),
+    "thinking_tokens": mark("Think&ing"),
 }
 _CHANGES = {
-    Change.NOTHING: "nothing: each request only adds to the last",
-    Change.TAIL: "a note that moves along at the end",
-    Change.AFTER_TOOLS: "what stands after system prompt and tools",
-    Change.START: "the first lines: a clock, a memory",
-    Change.OWN: "everything from a token of your own",
+    Change.NOTHING: mark("nothing: each request only adds to the last"),
+    Change.TAIL: mark("a note that moves along at the end"),
+    Change.AFTER_TOOLS: mark("what stands after system prompt and tools"),
+    Change.START: mark("the first lines: a clock, a memory"),
+    Change.OWN: mark("everything from a token of your own"),
 }
 _KEEP_ALIVE = (None, 300.0, 1800.0, 3600.0, inf)
-_KEEP_ALIVE_WORDS = ("as the engine does", "5 min", "30 min", "1 h", "for ever")
+_KEEP_ALIVE_WORDS = (mark("as the engine does"), "5 min", "30 min", "1 h", mark("for ever"))
 _CACHES = (None, 0, 8192, 16_384, 32_768, 65_536)
+
+
+def field_name(name: str) -> str:
+    """What one of `TOKEN_FIELDS` is called in a sentence."""
+    return tr(TOKEN_FIELDS[name]).replace("&", "")
 
 
 class SessionControls(QWidget):
@@ -78,48 +84,50 @@ class SessionControls(QWidget):
         self.basis = Text("", Style.MUTED, wrap=True)
         self.tokens = {name: self._token_field(name) for name in TOKEN_FIELDS}
         self.count_button = self._make_count_button()
-        self.turns = self._spin("Turns", "turns")
-        self.keeps_thinking = self._check("Thinking stays in the conversation", "keeps_thinking")
+        self.turns = self._spin(tr("Turns"), "turns")
+        self.keeps_thinking = self._check(
+            tr("Thinking stays in the conversation"), "keeps_thinking"
+        )
         self.change = QComboBox()
-        self.change.setAccessibleName("What changes in each request")
-        self.change.addItems(list(_CHANGES.values()))
+        self.change.setAccessibleName(tr("What changes in each request"))
+        self.change.addItems([tr(words) for words in _CHANGES.values()])
         self.change.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self.change.setMinimumContentsLength(16)
         self.change.activated.connect(lambda n: self._set(change=list(_CHANGES)[n]))
-        self.compare = QPushButton("Compare two requests…")
+        self.compare = QPushButton(tr("Compare two requests…"))
         self.compare.setToolTip(
-            "Two captured requests, one after the other: from which token on do they differ?"
+            tr("Two captured requests, one after the other: from which token on do they differ?")
         )
         self.compare.clicked.connect(lambda: self.compare_asked.emit())
-        self.change_at = self._spin("First changed token", "change_at")
-        self.side_requests = self._spin("Side requests each turn", "side_requests")
-        self.side_requests.setToolTip("Titles, tags, summaries, sub-agents: other prompts")
-        self.side_tokens = self._spin("Tokens of one", "side_tokens")
-        self.sessions = self._spin("Sessions at the same time", "sessions")
-        self.pause = self._seconds("Pause between turns", "pause")
+        self.change_at = self._spin(tr("First changed token"), "change_at")
+        self.side_requests = self._spin(tr("Side requests each turn"), "side_requests")
+        self.side_requests.setToolTip(tr("Titles, tags, summaries, sub-agents: other prompts"))
+        self.side_tokens = self._spin(tr("Tokens of one"), "side_tokens")
+        self.sessions = self._spin(tr("Sessions at the same time"), "sessions")
+        self.pause = self._seconds(tr("Pause between turns"), "pause")
         self.keep_alive = self._words(
-            "Model stays loaded", _KEEP_ALIVE_WORDS, lambda n: {"keep_alive": _KEEP_ALIVE[n]}
+            tr("Model stays loaded"), _KEEP_ALIVE_WORDS, lambda n: {"keep_alive": _KEEP_ALIVE[n]}
         )
-        self.time_limit = self._seconds("Client gives up after", "time_limit", "not known")
-        self.compacts = QCheckBox("Replace the history by a summary")
+        self.time_limit = self._seconds(tr("Client gives up after"), "time_limit", tr("not known"))
+        self.compacts = QCheckBox(tr("Replace the history by a summary"))
         self.compacts.toggled.connect(self._compact)
-        self.compact_at = self._spin("Above, per cent of the context", "", (10, 100))
+        self.compact_at = self._spin(tr("Above, per cent of the context"), "", (10, 100))
         self.compact_at.valueChanged.connect(
             lambda n: self._set(compact_above=n / 100 if self.compacts.isChecked() else None)
         )
-        self.summary = self._spin("Tokens of the summary", "summary_tokens")
+        self.summary = self._spin(tr("Tokens of the summary"), "summary_tokens")
         self.prompt_cache = self._words(
-            "RAM for other prompts",
+            tr("RAM for other prompts"),
             tuple(_cache_words(size) for size in _CACHES),
             lambda n: {"prompt_cache": None if _CACHES[n] is None else (_CACHES[n] or 0) * _MIB},
         )
-        self.varies = self._check("The client changes num_ctx", "context_varies")
-        self.endpoint = self._check("The client asks /v1", "openai_endpoint")
-        self.prefill = self._rate("Prompt, measured", "prefill_rate")
-        self.decode = self._rate("Writing, measured", "decode_rate")
-        self.disk = self._spin("Disk, MB/s", "", (0, 100_000))
+        self.varies = self._check(tr("The client changes num_ctx"), "context_varies")
+        self.endpoint = self._check(tr("The client asks /v1"), "openai_endpoint")
+        self.prefill = self._rate(tr("Prompt, measured"), "prefill_rate")
+        self.decode = self._rate(tr("Writing, measured"), "decode_rate")
+        self.disk = self._spin(tr("Disk, MB/s"), "", (0, 100_000))
         self.disk.valueChanged.connect(lambda n: self._set(disk_rate=n * 1e6 or None))
         self._lay_out()
         self.show_choice(choice, Engine.LLAMA_SERVER)
@@ -169,13 +177,17 @@ class SessionControls(QWidget):
         for button, preset in zip(self.presets, PRESETS, strict=True):
             button.setChecked(preset.choice == choice)
         shown = next((p for p in PRESETS if p.choice == choice), None)
-        self.basis.set_text(shown.about if shown else "Your own session.")
+        self.basis.set_text(tr(shown.about) if shown else tr("Your own session."))
 
     def show_disk(self, disk: Number[float]) -> None:
         """The rate that counts where none is typed."""
-        known = "assumed" if disk.source.rank is Rank.ASSUMED else "this machine's"
-        self.disk.setSpecialValueText(f"{(disk.value or 0) / 1e6:,.0f}, {known}")
-        self.disk.setToolTip(disk.source.origin)
+        rate = (disk.value or 0) / 1e6
+        self.disk.setSpecialValueText(
+            tr("{rate:,.0f}, assumed", rate=rate)
+            if disk.source.rank is Rank.ASSUMED
+            else tr("{rate:,.0f}, this machine's", rate=rate)
+        )
+        self.disk.setToolTip(tr(disk.source.origin))
 
     def take(self, **changes: Any) -> None:
         """Something was counted for these fields."""
@@ -206,12 +218,15 @@ class SessionControls(QWidget):
 
     def _preset(self, number: int) -> QPushButton:
         preset = PRESETS[number]
-        button = QPushButton(preset.name)
+        button = QPushButton(tr(preset.name))
         button.setCheckable(True)
         lines = [
-            preset.about,
+            tr(preset.about),
             "",
-            *(f"{what}: {source.rank}, {source.origin}" for what, source in preset.basis),
+            *(
+                f"{tr(what)}: {tr(RANK_WORDS[source.rank]).lower()}, {tr(source.origin)}"
+                for what, source in preset.basis
+            ),
         ]
         button.setToolTip("\n".join(lines))
         button.clicked.connect(lambda: self._take_preset(number))
@@ -222,7 +237,7 @@ class SessionControls(QWidget):
         self.changed.emit(self._choice)
 
     def _token_field(self, name: str) -> TokenField:
-        field = TokenField(TOKEN_FIELDS[name])
+        field = TokenField(tr(TOKEN_FIELDS[name]))
         field.set_range(_STOPS, 0, MOST_TOKENS)
         field.value_changed.connect(lambda n: self._set(**{name: n}))
         field.dropped.connect(lambda path: self.count_asked.emit(name, path))
@@ -250,7 +265,7 @@ class SessionControls(QWidget):
 
     def _rate(self, name: str, field: str) -> QDoubleSpinBox:
         box = self._number(name, " tok/s", LIMITS[field][1])
-        box.setSpecialValueText("by the plan")
+        box.setSpecialValueText(tr("by the plan"))
         box.valueChanged.connect(lambda n: self._set(**{field: n or None}))
         return box
 
@@ -274,21 +289,23 @@ class SessionControls(QWidget):
         self, name: str, words: tuple[str, ...], changes: Callable[[int], dict[str, Any]]
     ) -> QComboBox:
         box = QComboBox()
-        box.addItems(list(words))
+        box.addItems([tr(word) for word in words])
         box.setAccessibleName(name)
         box.activated.connect(lambda n: self._set(**changes(n)))
         self._wheel.guard(box)
         return box
 
     def _make_count_button(self) -> QPushButton:
-        button = QPushButton("Count a text file…")
+        button = QPushButton(tr("Count a text file…"))
         button.setToolTip(
-            "Count the tokens of a text with this model's vocabulary. "
-            "A file can also be dropped on the number it is for."
+            tr(
+                "Count the tokens of a text with this model's vocabulary. "
+                "A file can also be dropped on the number it is for."
+            )
         )
         menu = QMenu(button)
-        for name, label in TOKEN_FIELDS.items():
-            action = menu.addAction(f"for {label.replace('&', '')}")
+        for name in TOKEN_FIELDS:
+            action = menu.addAction(tr("for {field}", field=field_name(name)))
             action.triggered.connect(lambda _=False, n=name: self.text_asked.emit(n))
         button.setMenu(menu)
         return button
@@ -297,7 +314,7 @@ class SessionControls(QWidget):
         """Whether a text is being counted just now."""
         self.count_button.setEnabled(not counting)
         self.compare.setEnabled(not counting)
-        self.count_button.setText("Counting…" if counting else "Count a text file…")
+        self.count_button.setText(tr("Counting…") if counting else tr("Count a text file…"))
 
     def _lay_out(self) -> None:
         self._labels: dict[QWidget, QLabel] = {}
@@ -306,46 +323,46 @@ class SessionControls(QWidget):
         self._column.addWidget(buttons)
         self._column.addWidget(self.basis)
         self._grid(
-            "TOKENS",
+            tr("TOKENS"),
             [
                 *self.tokens.values(),
                 self.keeps_thinking,
-                ("Turns", self.turns),
+                (tr("Turns"), self.turns),
                 self.count_button,
             ],
         )
         self._grid(
-            "REUSE",
+            tr("REUSE"),
             [
-                Text("Each request changes", Style.BODY),
+                Text(tr("Each request changes"), Style.BODY),
                 self.change,
-                ("First changed token", self.change_at),
+                (tr("First changed token"), self.change_at),
                 self.compare,
                 self.compacts,
-                ("Above, per cent", self.compact_at),
-                ("Summary, tokens", self.summary),
+                (tr("Above, per cent"), self.compact_at),
+                (tr("Summary, tokens"), self.summary),
             ],
         )
         self._grid(
-            "OTHER REQUESTS",
+            tr("OTHER REQUESTS"),
             [
-                ("Side requests a turn", self.side_requests),
-                ("Tokens of one", self.side_tokens),
-                ("Sessions at once", self.sessions),
-                ("RAM for other prompts", self.prompt_cache),
+                (tr("Side requests a turn"), self.side_requests),
+                (tr("Tokens of one"), self.side_tokens),
+                (tr("Sessions at once"), self.sessions),
+                (tr("RAM for other prompts"), self.prompt_cache),
                 self.varies,
                 self.endpoint,
             ],
         )
         self._grid(
-            "TIME",
+            tr("TIME"),
             [
-                ("Pause between turns", self.pause),
-                ("Model stays loaded", self.keep_alive),
-                ("Client gives up after", self.time_limit),
-                ("Reading a prompt", self.prefill),
-                ("Writing", self.decode),
-                ("Disk, MB/s", self.disk),
+                (tr("Pause between turns"), self.pause),
+                (tr("Model stays loaded"), self.keep_alive),
+                (tr("Client gives up after"), self.time_limit),
+                (tr("Reading a prompt"), self.prefill),
+                (tr("Writing"), self.decode),
+                (tr("Disk, MB/s"), self.disk),
             ],
         )
         self._column.addStretch(1)
@@ -392,5 +409,5 @@ def _nearest(values: tuple[Any, ...], value: float | None) -> int:
 
 def _cache_words(mib: int | None) -> str:
     if mib is None:
-        return "as the engine does"
-    return f"{mib // 1024} GiB" if mib else "none"
+        return tr("as the engine does")
+    return f"{mib // 1024} GiB" if mib else trc("RAM for other prompts", "none")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
 
+from core.language import mark, tr
 from core.plan.session import Session
 from core.provenance import Number
 from core.units import UnitSystem
@@ -13,14 +14,14 @@ from gui.widgets.together import together
 from gui.widgets.wrap import Wrap
 
 _NAMES = (
-    "Total",
-    "Without reuse",
-    "Reading",
-    "Writing",
-    "Loading, summaries, side requests",
-    "Time-out to allow",
-    "Context for all turns",
-    "Saved to RAM",
+    mark("Total"),
+    mark("Without reuse"),
+    mark("Reading"),
+    mark("Writing"),
+    mark("Loading, summaries, side requests"),
+    mark("Time-out to allow"),
+    mark("Context for all turns"),
+    mark("Saved to RAM"),
 )
 
 
@@ -29,9 +30,9 @@ class SessionFacts(Wrap):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
-        self.facts = {name: FactLabel(name, style=Style.STRONG) for name in _NAMES}
+        self.facts = {name: FactLabel(tr(name), style=Style.STRONG) for name in _NAMES}
         self.set_cells(
-            [together(Text(name, Style.MUTED), fact) for name, fact in self.facts.items()]
+            [together(Text(tr(name), Style.MUTED), fact) for name, fact in self.facts.items()]
         )
 
     def show_session(self, session: Session, units: UnitSystem) -> None:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.gguf import display
+from core.language import mark, tr
 from core.plan.choice import Engine
 from core.plan.session import (
     PRESETS,
@@ -37,7 +38,7 @@ from core.plan.session.storing import choice_from_json, choice_to_json
 from core.problems import Problem, Severity
 from core.units import format_tokens
 from gui.document import Document
-from gui.panels.session.controls import TOKEN_FIELDS, SessionControls
+from gui.panels.session.controls import TOKEN_FIELDS, SessionControls, field_name
 from gui.panels.session.facts import SessionFacts
 from gui.panels.session.request import RequestView
 from gui.panels.session.token_field import text_file
@@ -49,7 +50,7 @@ from gui.widgets.pictures import Picture
 from gui.widgets.scrolled import scrolled
 from gui.widgets.session_picture import OTHER, WAIT, WRITE, SessionPicture
 from gui.widgets.text import Style
-from gui.widgets.tone_legend import ToneLegend
+from gui.widgets.tone_legend import Swatch, ToneLegend
 from gui.workers.counting import Counter, StartFound, TextCount
 from gui.workers.runner import Runner
 
@@ -59,12 +60,12 @@ _PICTURE = 55  # characters; with less room beside the controls the picture stan
 _ROWS = 8  # of the table
 _WHOLE = 1000  # of the room that is left, as against nothing below the table
 _ANY = 16_777_215  # pixels: Qt's own word for no limit
-_LEGEND = (
-    (WAIT, "waiting for the first token"),
-    (WRITE, "writing"),
-    (OTHER, "compacting and side requests"),
-    ("dashed", "without reuse of what was read"),
-    ("line", "context in use"),
+_LEGEND: tuple[tuple[Swatch, str], ...] = (
+    (WAIT, mark("waiting for the first token")),
+    (WRITE, mark("writing")),
+    (OTHER, mark("compacting and side requests")),
+    ("dashed", mark("without reuse of what was read")),
+    ("line", mark("context in use")),
 )
 
 
@@ -103,7 +104,7 @@ class SessionPage(QWidget):
         self.facts = SessionFacts()
         self.picture = SessionPicture()
         self.picture.chosen.connect(self.show_turn)
-        self.legend = ToneLegend(_LEGEND)  # type: ignore[arg-type]
+        self.legend = ToneLegend([(tone, tr(words)) for tone, words in _LEGEND])
         Picture(self.picture, self.legend)
         self.request = RequestView()
         self.notes = NoteLines()
@@ -112,7 +113,7 @@ class SessionPage(QWidget):
         self.reserve.clicked.connect(self._reserve)
         self.sheet = TurnSheet()
         self.table = SheetView(self.sheet, "turn", sortable=True)
-        self.table.setAccessibleName("Turns")
+        self.table.setAccessibleName(tr("Turns"))
         self.table.row_changed.connect(self._row_changed)
         self._lay_out()
         document.plan_changed.connect(self._plan_changed)
@@ -151,8 +152,9 @@ class SessionPage(QWidget):
             return
         event.acceptProposedAction()
         self.count_menu.clear()
-        for name, label in TOKEN_FIELDS.items():
-            action = self.count_menu.addAction(f"Count it for {label.replace('&', '')}")
+        for name in TOKEN_FIELDS:
+            words = tr("Count it for {field}", field=field_name(name))
+            action = self.count_menu.addAction(words)
             action.triggered.connect(lambda _=False, n=name: self.count(n, path))
         self.count_menu.popup(self.mapToGlobal(event.position().toPoint()))
 
@@ -207,7 +209,7 @@ class SessionPage(QWidget):
         if trained is not None and tokens > trained:
             offered = False
         self._wanted = tokens
-        self.reserve.setText(f"Reserve {format_tokens(tokens)} tokens")
+        self.reserve.setText(tr("Reserve {count} tokens", count=format_tokens(tokens)))
         self.reserve.setVisible(offered)
 
     def _reserve(self) -> None:
@@ -231,7 +233,7 @@ class SessionPage(QWidget):
     # Counting.
 
     def _ask_for_text(self, field: str) -> None:
-        name, _ = QFileDialog.getOpenFileName(self, "Count the tokens of a text")
+        name, _ = QFileDialog.getOpenFileName(self, tr("Count the tokens of a text"))
         if name:
             self.count(field, Path(name))
 
@@ -243,8 +245,10 @@ class SessionPage(QWidget):
             self.runner.start(self._counter.comparing(model.file.header, first, second))
 
     def _ask_for_two(self) -> None:
-        first, _ = QFileDialog.getOpenFileName(self, "The earlier request, as text")
-        second, _ = QFileDialog.getOpenFileName(self, "The later one") if first else ("", "")
+        first, _ = QFileDialog.getOpenFileName(self, tr("The earlier request, as text"))
+        second = ""
+        if first:
+            second, _ = QFileDialog.getOpenFileName(self, tr("The later one"))
         if second:
             self.compare(Path(first), Path(second))
 
@@ -253,13 +257,25 @@ class SessionPage(QWidget):
             self.counted.set_problems([answer.problem] if answer.problem else [])
             return
         start = answer.start
-        again = start.second - start.tokens
-        words = (
-            f"The two requests have their first {format_tokens(start.tokens)} tokens in common; "
-            f"{format_tokens(again)} of {format_tokens(start.second)} are read again"
-        )
-        where = f", from “{display(answer.differs)}” on." if answer.differs else "."
-        self.counted.set_problems([Problem("compared", words + where, Severity.NOTE)])
+        facts = {
+            "common": format_tokens(start.tokens),
+            "again": format_tokens(start.second - start.tokens),
+            "whole": format_tokens(start.second),
+        }
+        if answer.differs:
+            words = tr(
+                "The two requests have their first {common} tokens in common; {again} of {whole} "
+                "are read again, from “{place}” on.",
+                place=display(answer.differs),
+                **facts,
+            )
+        else:
+            words = tr(
+                "The two requests have their first {common} tokens in common; {again} of {whole} "
+                "are read again.",
+                **facts,
+            )
+        self.counted.set_problems([Problem("compared", words, Severity.NOTE)])
         # The end of the first may join with what follows it: that is no change.
         if start.tokens >= start.first - 1:
             self.controls.take(change=Change.NOTHING)
@@ -276,19 +292,22 @@ class SessionPage(QWidget):
             self.counted.set_problems([answer.problem] if answer.problem else [])
             return
         number = answer.counted.tokens
-        label = TOKEN_FIELDS[answer.field].replace("&", "")
-        about = "" if answer.counted.exact else "about "
-        words = (
-            f"{display(answer.path.name)} has {about}{format_tokens(number.value or 0)} tokens; "
-            f"that is “{label}” now."
-        )
+        facts = {
+            "file": display(answer.path.name),
+            "count": format_tokens(number.value or 0),
+            "field": field_name(answer.field),
+        }
+        if answer.counted.exact:
+            words = tr("{file} has {count} tokens; that is “{field}” now.", **facts)
+        else:
+            words = tr("{file} has about {count} tokens; that is “{field}” now.", **facts)
         self.counted.set_problems(
             [
                 Problem(
                     "counted",
                     words,
                     Severity.NOTE,
-                    number.note or "Counted with the model's own vocabulary.",
+                    tr(number.note) or tr("Counted with the model's own vocabulary."),
                 )
             ]
         )
@@ -323,7 +342,7 @@ class SessionPage(QWidget):
         row = self.table.verticalHeader().defaultSectionSize()
         head = self.table.horizontalHeader().sizeHint().height()
         self.table.setMinimumHeight(head + _ROWS * row + 2 * self.table.frameWidth())
-        self._left, self._right = _scrolled(left, "Session"), _scrolled(right, "Turns")
+        self._left, self._right = _scrolled(left, tr("Session")), _scrolled(right, tr("Turns"))
         self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._sides.setContentsMargins(0, 0, 0, 0)
         self._sides.addWidget(self._left)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.language import mark, tr
 from core.plan.plan import PartKind, Plan
 from core.plan.session import Segment, SegmentKind, Session, timeline
 from core.plan.session.rates import PlanRates
@@ -20,6 +21,11 @@ from gui.widgets.text import Style, Text
 from gui.widgets.tone_legend import ToneLegend
 
 _FRAME_MS = 50
+_MOMENTS = {
+    SegmentKind.PREFILL: mark("{at}: reading, {done} of {whole} tokens"),
+    SegmentKind.THINK: mark("{at}: thinking, {done} of {whole} tokens"),
+    SegmentKind.ANSWER: mark("{at}: answering, {done} of {whole} tokens"),
+}
 # A request that takes longer is played faster, so that nobody waits as long as it takes.
 _LONGEST_PLAY = 12.0
 _PARTS = {
@@ -29,12 +35,12 @@ _PARTS = {
     SegmentKind.ANSWER: PartKind.WEIGHTS,
 }
 _LEGEND = (
-    (PartKind.OTHERS, "loading the model"),
-    (PartKind.CACHE, "reading the prompt, chunk by chunk"),
-    (PartKind.COMPUTE, "thinking"),
-    (PartKind.WEIGHTS, "answering"),
+    (PartKind.OTHERS, mark("loading the model")),
+    (PartKind.CACHE, mark("reading the prompt, chunk by chunk")),
+    (PartKind.COMPUTE, mark("thinking")),
+    (PartKind.WEIGHTS, mark("answering")),
 )
-_UNKNOWN = (
+_UNKNOWN = mark(
     "How fast this machine reads a prompt is not known. Type a rate that was measured, on the left."
 )
 
@@ -49,15 +55,15 @@ class RequestView(QWidget):
         self._speed = 1.0
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._advance)
-        self.heading = Text("ONE REQUEST", Style.HEADING)
-        self.play = QPushButton("Play")
-        self.play.setAccessibleName("Play the request")
+        self.heading = Text(tr("ONE REQUEST"), Style.HEADING)
+        self.play = QPushButton(tr("Play"))
+        self.play.setAccessibleName(tr("Play the request"))
         self.play.clicked.connect(self._toggle)
         self.moment = LiveText(Style.MUTED)
         self.picture = RequestPicture()
-        self.legend = ToneLegend(_LEGEND)
+        self.legend = ToneLegend([(tone, tr(words)) for tone, words in _LEGEND])
         self.unknown = LiveText(Style.MUTED, wrap=True)
-        self.unknown.set_text(_UNKNOWN)
+        self.unknown.set_text(tr(_UNKNOWN))
         head = QHBoxLayout()
         head.addWidget(self.heading)
         head.addStretch(1)
@@ -84,7 +90,7 @@ class RequestView(QWidget):
         if turn is not None:
             rates = PlanRates(plan, session.choice)
             found = timeline(turn, session.choice, rates, plan.settings.ubatch)
-            self.heading.set_text(f"THE REQUEST OF TURN {turn.number}")
+            self.heading.set_text(tr("THE REQUEST OF TURN {turn}", turn=turn.number))
         self._segments = found or ()
         known = bool(self._segments)
         for widget in (self.picture, self.legend, self.play, self.moment):
@@ -114,11 +120,11 @@ class RequestView(QWidget):
         self._speed = max(1.0, whole / _LONGEST_PLAY)
         self._began = monotonic()
         self._timer.start(pace(self, _FRAME_MS))
-        self.play.setText("Stop")
+        self.play.setText(tr("Stop"))
 
     def _stop(self) -> None:
         self._timer.stop()
-        self.play.setText("Play")
+        self.play.setText(tr("Play"))
         self.picture.set_now(None)
         self.moment.set_text("")
 
@@ -133,7 +139,9 @@ class RequestView(QWidget):
         spans: dict[SegmentKind, float] = {}
         for segment in self._segments:
             spans[segment.kind] = spans.get(segment.kind, 0.0) + segment.end - segment.start
-        return "; ".join(f"{kind.value}: {format_seconds(span)}" for kind, span in spans.items())
+        return "; ".join(
+            f"{tr(kind.value)}: {format_seconds(span)}" for kind, span in spans.items()
+        )
 
 
 _WRITING = (SegmentKind.THINK, SegmentKind.ANSWER)
@@ -158,14 +166,9 @@ def moment_words(segments: tuple[Segment, ...], now: float) -> str:
         return ""
     at = format_seconds(now) if now else "0 s"
     if current.kind is SegmentKind.LOAD:
-        return f"{at}: loading the model"
+        return tr("{at}: loading the model", at=at)
     same = [s for s in segments if s.kind is current.kind]
     whole = sum(s.tokens for s in same)
     share = (now - current.start) / max(current.end - current.start, 1e-9)
     done = sum(s.tokens for s in same if s.end < now) + round(share * current.tokens)
-    doing = {
-        SegmentKind.PREFILL: "reading",
-        SegmentKind.THINK: "thinking",
-        SegmentKind.ANSWER: "answering",
-    }[current.kind]
-    return f"{at}: {doing}, {format_tokens(done)} of {format_tokens(whole)} tokens"
+    return tr(_MOMENTS[current.kind], at=at, done=format_tokens(done), whole=format_tokens(whole))

@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
+from core.language import tr
 from gui.widgets.slider_field import SliderField
 
 # What is dropped and is no text to count: a model opens in the window, whatever it is dropped on.
@@ -20,8 +21,8 @@ class TokenField(SliderField):
     dropped = Signal(Path)
 
     def __init__(self, label: str, parent: QWidget | None = None) -> None:
-        super().__init__(label, unit="tokens", parent=parent)
-        self.setToolTip("Drop a text file here to count its tokens")
+        super().__init__(label, unit=tr("tokens"), parent=parent)
+        self.setToolTip(tr("Drop a text file here to count its tokens"))
 
     def showEvent(self, event: QShowEvent) -> None:
         """The window takes all other drops."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from core.language import tr, trc
 from core.plan.session import Event, Session, Turn
 from core.plan.session.values import Seconds, added
 from core.units import format_rate, format_seconds, format_share, format_tokens
@@ -21,6 +22,7 @@ class TurnSheet(Sheet):
         """Show the turns of this session."""
         turns = session.turns
         whys = [_why(turn) for turn in turns]
+        exact_whys = [_told(turn.why, turn.events) for turn in turns]
 
         def number(
             name: str, title: str, of: Callable[[Turn], Any], words: Callable[[Any], str], help: str
@@ -39,39 +41,59 @@ class TurnSheet(Sheet):
             )
 
         columns = (
-            number("turn", "Turn", lambda t: t.number, format_tokens, "Number of the request"),
-            number("prompt", "Sent", lambda t: t.prompt, format_tokens, "Tokens of the request"),
-            number("read", "Read", lambda t: t.read, format_tokens, "Of them not in the cache"),
+            number(
+                "turn", tr("Turn"), lambda t: t.number, format_tokens, tr("Number of the request")
+            ),
+            number(
+                "prompt", tr("Sent"), lambda t: t.prompt, format_tokens, tr("Tokens of the request")
+            ),
+            number(
+                "read",
+                trc("tokens of a request", "Read"),
+                lambda t: t.read,
+                format_tokens,
+                tr("Of them not in the cache"),
+            ),
             number(
                 "wait_s",
-                "First token",
+                tr("First token"),
                 lambda t: _mid(t.wait),
                 _seconds,
-                "Until the first token: loading and reading",
+                tr("Until the first token: loading and reading"),
             ),
             number(
                 "wait_without_reuse_s",
-                "Without reuse",
+                tr("Without reuse"),
                 lambda t: _mid(t.wait_without_reuse),
                 _seconds,
-                "The same where the whole prompt is read",
+                tr("The same where the whole prompt is read"),
             ),
             number(
-                "writing_s", "Writing", lambda t: _mid(t.writing), _seconds, "Thinking and answer"
+                "writing_s",
+                tr("Writing"),
+                lambda t: _mid(t.writing),
+                _seconds,
+                tr("Thinking and answer"),
             ),
-            number("tok_s", "Speed", lambda t: t.tok_s, format_rate, "Of writing, on the average"),
+            number(
+                "tok_s",
+                tr("Speed"),
+                lambda t: t.tok_s,
+                format_rate,
+                tr("Of writing, on the average"),
+            ),
             number(
                 "fill",
-                "Context",
+                tr("Context"),
                 lambda t: t.fill / session.limit,
                 format_share,
-                "How full it is at the end",
+                tr("How full it is at the end"),
             ),
             Column(
                 "why",
-                "Why",
+                tr("Why"),
                 whys.__getitem__,
-                whys.__getitem__,
+                exact_whys.__getitem__,
                 lambda: whys,
                 stretch=1,
             ),
@@ -96,7 +118,7 @@ def bars_of(session: Session) -> tuple[TurnBar, ...]:
                 _mid(added((turn.compacting, turn.side))) or 0.0,
                 _mid(turn.wait_without_reuse) or 0.0,
                 turn.fill / session.limit,
-                mark,
+                tr(mark),
                 turn_words(session, turn),
             )
         )
@@ -106,20 +128,38 @@ def bars_of(session: Session) -> tuple[TurnBar, ...]:
 def turn_words(session: Session, turn: Turn) -> str:
     """A turn in lines, for a tooltip and a screen reader."""
     lines = [
-        f"Turn {turn.number}: {format_tokens(turn.prompt)} tokens sent, "
-        f"{format_tokens(turn.read)} read",
-        f"First token: {_words(turn.wait)}; without reuse {_words(turn.wait_without_reuse)}",
-        f"Writing {format_tokens(turn.written)} tokens: {_words(turn.writing)}",
-        f"Context at the end: {format_tokens(turn.fill)} tokens, "
-        f"{format_share(turn.fill / session.limit)}",
-        f"{_why(turn)}",
+        tr(
+            "Turn {turn}: {sent} tokens sent, {read} read",
+            turn=turn.number,
+            sent=format_tokens(turn.prompt),
+            read=format_tokens(turn.read),
+        ),
+        tr(
+            "First token: {time}; without reuse {more}",
+            time=_words(turn.wait),
+            more=_words(turn.wait_without_reuse),
+        ),
+        tr(
+            "Writing {count} tokens: {time}",
+            count=format_tokens(turn.written),
+            time=_words(turn.writing),
+        ),
+        tr(
+            "Context at the end: {count} tokens, {share}",
+            count=format_tokens(turn.fill),
+            share=format_share(turn.fill / session.limit),
+        ),
+        _why(turn),
     ]
     return "\n".join(lines)
 
 
 def _why(turn: Turn) -> str:
-    events = ", ".join(event.value for event in turn.events)
-    return f"{turn.why.value} ({events})" if events else turn.why.value
+    return _told(tr(turn.why.value), [tr(event.value) for event in turn.events])
+
+
+def _told(why: str, events: Sequence[str]) -> str:
+    return f"{why} ({', '.join(events)})" if events else str(why)
 
 
 def _mid(seconds: Seconds) -> float | None:
@@ -127,7 +167,7 @@ def _mid(seconds: Seconds) -> float | None:
 
 
 def _words(seconds: Seconds) -> str:
-    return "not known" if seconds is None else _seconds(seconds.mid)
+    return tr("not known") if seconds is None else _seconds(seconds.mid)
 
 
 def _seconds(value: float) -> str:
