@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from core.drawing.tones import PARTS
+from core.language import tr
 from core.plan.plan import DevicePlan, PartKind
 from core.report.html.markup import Markup, element
 from core.units import UnitSystem, format_bytes
@@ -74,7 +75,7 @@ def memory_bar(plan: DevicePlan, words: str, system: UnitSystem) -> Markup:
     for part in plan.parts:
         size = part.bytes.value or 0
         if size:
-            told = f"{PARTS[part.kind][1]}: {format_bytes(size, system)}"
+            told = f"{tr(PARTS[part.kind][1])}: {format_bytes(size, system)}"
             fill = f"url(#hatch-{part.kind.value})"
             children.append(
                 element(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.drawing.ticks import depth_ticks, round_above
+from core.language import tr, written
 from core.plan.plan import DepthPoint
 from core.report.html.markup import Markup, element
 from core.units import format_rate, format_tokens
@@ -17,16 +18,20 @@ _INSIDE = (_WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM)
 def words_of(curve: Sequence[DepthPoint]) -> str:
     """The curve for who does not see it."""
     first, last = curve[0], curve[-1]
-    said = (
-        f"The decode ceiling is {format_rate(first.tok_s or 0.0)} at depth 0 and "
-        f"{format_rate(last.tok_s or 0.0)} at {format_tokens(last.depth)} tokens."
+    said = tr(
+        "The decode ceiling is {first} at depth 0 and {last} at {tokens} tokens.",
+        first=format_rate(first.tok_s or 0.0),
+        last=format_rate(last.tok_s or 0.0),
+        tokens=format_tokens(last.depth),
     )
-    if first.low is not None and first.high is not None:
-        said += (
-            f" Published runs lead to expect {format_rate(first.low)} to "
-            f"{format_rate(first.high)} at depth 0."
-        )
-    return said
+    if first.low is None or first.high is None:
+        return said
+    expected = tr(
+        "Published runs lead to expect {low} to {high} at depth 0.",
+        low=format_rate(first.low),
+        high=format_rate(first.high),
+    )
+    return f"{said} {expected}"
 
 
 def speed_curve(curve: Sequence[DepthPoint], depth: int) -> Markup:
@@ -61,9 +66,9 @@ def speed_curve(curve: Sequence[DepthPoint], depth: int) -> Markup:
 
 def legend(with_band: bool) -> Markup:
     """A piece of each line with its name."""
-    keys = [("ceiling", "ceiling: no software is faster")]
+    keys = [("ceiling", tr("ceiling: no software is faster"))]
     if with_band:
-        keys.append(("likely", "expected, from published runs"))
+        keys.append(("likely", tr("expected, from published runs")))
     return element(
         "p",
         *(
@@ -107,12 +112,12 @@ class _Plot:
         for rate in rates:
             y = self.place(0, rate).split(",")[1]
             made.append(element("line", x1=_LEFT, y1=y, x2=right, y2=y, class_="grid"))
-            made.append(_words(f"{rate:,.10g}", _LEFT - 8, float(y) + 5, "end"))
+            made.append(_words(written(rate, ",.10g"), _LEFT - 8, float(y) + 5, "end"))
         for depth in depth_ticks(self._last):
             x = self.place(depth, 0).split(",")[0]
             made.append(element("line", x1=x, y1=bottom, x2=x, y2=bottom + 5, class_="grid"))
             made.append(_words(format_tokens(depth), float(x), bottom + 22, "middle"))
-        made.append(_words("depth, tokens in the cache", _WIDTH / 2, _HEIGHT - 6, "middle"))
+        made.append(_words(tr("depth, tokens in the cache"), _WIDTH / 2, _HEIGHT - 6, "middle"))
         made.append(_words("tok/s", _LEFT - 8, 14, "end"))
         return made
 

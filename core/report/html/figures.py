@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from core.provenance import Number, Source, explain, format_value
+from core.language import tr
+from core.provenance import RANK_WORDS, Number, Source, explain, format_value
 from core.report.html.markup import Markup, element, joined
 from core.units import UnitSystem, format_exact_bytes
 
@@ -26,7 +27,7 @@ def table(title: str, figures: Sequence[Figure], system: UnitSystem) -> Markup:
         "tr",
         element("th", title, scope="col"),
         element("th", "", scope="col"),
-        element("th", "Source", scope="col"),
+        element("th", tr("Source"), scope="col"),
     )
     return element("table", element("thead", head), element("tbody", *rows(figures, system)))
 
@@ -46,9 +47,8 @@ def value(number: Number[int] | Number[float], system: UnitSystem, key: str, sho
 
 def source_words(source: Source) -> str:
     """Who says so, how far that can be trusted, and since when: "datasheet: maker, 2020-09-01"."""
-    return ", ".join(
-        each for each in (f"{source.rank.value}: {source.origin}", source.date) if each
-    )
+    rank = tr(RANK_WORDS[source.rank]).lower()
+    return ", ".join(each for each in (f"{rank}: {tr(source.origin)}", source.date) if each)
 
 
 def _row(figure: Figure, system: UnitSystem) -> Markup:
@@ -72,4 +72,4 @@ def _row(figure: Figure, system: UnitSystem) -> Markup:
 def _told(source: Source) -> str:
     """The line of an explanation that the summary says already."""
     date = f", {source.date}" if source.date else ""
-    return f"{source.rank.capitalize()}: {source.origin}{date}"
+    return f"{tr(RANK_WORDS[source.rank])}: {tr(source.origin)}{date}"
