@@ -8,7 +8,7 @@ from html import escape
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
-from core.language import mark, tr
+from core.language import mark, tr, trc
 from gui.widgets.dialog_size import open_at
 
 # A heading, and pairs of a key and what it does; translated where they are shown.
@@ -50,7 +50,7 @@ OF_WIDGETS: tuple[Group, ...] = (
             (mark("Arrow keys, Home, End"), mark("go from row to row")),
             (mark("Ctrl+C"), mark("copy the chosen rows")),
             (mark("Enter"), mark("open the row")),
-            (mark("Delete"), mark("remove it, where the page has a list of one's own")),
+            ("Delete", mark("remove it, where the page has a list of one's own")),
         ),
     ),
     (
@@ -87,7 +87,11 @@ class Keys(QDialog):
 def _rows(group: Group) -> str:
     title, keys = group
     rows = "".join(
-        f"<tr><td width='200'><b>{escape(tr(key))}</b></td><td>{escape(tr(what))}</td></tr>"
+        f"<tr><td width='200'><b>{escape(_key(key))}</b></td><td>{escape(tr(what))}</td></tr>"
         for key, what in keys
     )
     return f"<h4>{escape(tr(title))}</h4><table cellpadding='2'>{rows}</table>"
+
+
+def _key(name: str) -> str:
+    return trc("key", "Delete") if name == "Delete" else tr(name)  # a button has that name too
