@@ -30,7 +30,7 @@ def pytest_configure() -> None:
     QTest's own wait keeps the interpreter to itself, so that a thread which reads a database gets
     on by a step in ten milliseconds. An event loop lets it go, as the program's own does.
     """
-    from PySide6.QtCore import QEventLoop, QTimer
+    from PySide6.QtCore import QEventLoop, QLocale, QTimer
     from pytestqt.exceptions import TimeoutError as WaitedTooLongError
     from pytestqt.qtbot import QtBot
 
@@ -51,6 +51,8 @@ def pytest_configure() -> None:
             QTimer.singleShot(10, loop.quit)
             loop.exec()
 
+    # Numbers in boxes as the window has them from its start where English is spoken.
+    QLocale.setDefault(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
     QtBot.waitUntil = wait_until  # type: ignore[method-assign]
     for wait in (QtBot.waitSignal, QtBot.waitSignals):
         wait.__kwdefaults__ = {**(wait.__kwdefaults__ or {}), "timeout": _PATIENCE_MS}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QWidget
 
+from core.language import tr, trc
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.text import Style, Text
 
@@ -24,11 +25,11 @@ class LoadingStrip(QWidget):
         self._bar = QProgressBar()
         # A header does not say how long it is; the bar only shows that something goes on.
         self._bar.setRange(0, 0)
-        self._bar.setAccessibleName("Reading")
+        self._bar.setAccessibleName(trc("a file", "Reading"))
         self._bar.setTextVisible(False)
         self._bar.setMaximumWidth(40 * self.fontMetrics().averageCharWidth())
-        cancel = QPushButton("Cancel")
-        cancel.setToolTip("Keep what is shown (Esc)")
+        cancel = QPushButton(tr("Cancel"))
+        cancel.setToolTip(tr("Keep what is shown (Esc)"))
         cancel.clicked.connect(self.cancelled)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
@@ -44,7 +45,7 @@ class LoadingStrip(QWidget):
 
     def begin(self, name: str) -> None:
         """Reading of this file has begun."""
-        self._name.set_text(f"Reading {name}")
+        self._name.set_text(tr("Reading {name}", name=name))
         self._done.set_text("")
         self._delay.start()
 

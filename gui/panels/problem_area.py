@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
 
+from core.language import tr
 from core.model.model import Model
 from core.problems import Problem
 from gui.panels.header_line import window_title
@@ -22,7 +23,7 @@ def with_what_stays(problems: Sequence[Problem], shown: Model | None) -> list[Pr
     """A file could not be read: which model, if any, is on the screen all the same."""
     if shown is None:
         return list(problems)
-    stays = f"What is shown is still {window_title(shown)}."
+    stays = tr("What is shown is still {model}.", model=window_title(shown))
     return [replace(p, advice=f"{p.advice} {stays}".lstrip()) for p in problems]
 
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from core import units
 from core.gguf import excerpt
+from core.language import mark, tr, trn
 from core.model.model import Model, Weights
 from core.provenance import Number, Unit
 from gui.document import Document
@@ -32,13 +33,15 @@ class TensorsPanel(QWidget):
         super().__init__(parent)
         self._document = document
         self._plan_stale = False
-        self.filter = FilterEdit("Filter by words of name, type or role")
+        self.filter = FilterEdit(tr("Filter by words of name, type or role"))
         self.table = TensorTable(self)
         self.view = SheetView(self.table, "tensor")
-        self.view.setAccessibleName("Tensors")
+        self.view.setAccessibleName(tr("Tensors"))
         self.status = Text("", Style.MUTED, wrap=True)
         self.card = _Card(document)
-        self.copy_button = MenuButton("Copy", "Copy tensors as Markdown, CSV or JSON", self._fill)
+        self.copy_button = MenuButton(
+            tr("Copy"), tr("Copy tensors as Markdown, CSV or JSON"), self._fill
+        )
         row = QHBoxLayout()
         row.addWidget(self.filter, 1)
         row.addWidget(self.copy_button)
@@ -114,29 +117,34 @@ class TensorsPanel(QWidget):
     def _count(self) -> None:
         model = self._document.model
         if model is None:
-            self.view.set_placeholder("Open a GGUF file to see its tensors.")
+            self.view.set_placeholder(tr("Open a GGUF file to see its tensors."))
             self.status.set_text("")
             return
         total = self.table.total
         shown = self.table.rows
-        placeholder = "" if total else "This file holds no tensors."
+        placeholder = "" if total else tr("This file holds no tensors.")
         if total and not shown:
             words = excerpt(self.filter.text())
-            placeholder = (
-                f"No tensor has “{words}” in its name, type or role. Esc in the filter shows all."
+            placeholder = tr(
+                "No tensor has “{words}” in its name, type or role. Esc in the filter shows all.",
+                words=words,
             )
         self.view.set_placeholder(placeholder)
         bound = "≥ " if facts.is_lower_bound(model) else ""
         parts = [f"{_tensors(total)}, {bound}{self._size(model.weights.bytes)}"]
         if len(shown) != total:
-            parts.append(f"{len(shown):,} shown, {self._size(self.table.total_bytes(shown))}")
+            size = self._size(self.table.total_bytes(shown))
+            parts.append(
+                trn("{count:,} shown, {size}", "{count:,} shown, {size}", len(shown), size=size)
+            )
         selected = self.view.selected_rows()
         if len(selected) > 1:
             size = self._size(self.table.total_bytes(selected))
-            parts.append(f"{len(selected):,} selected, {size}")
+            parts.append(tr("{count:,} selected, {size}", count=len(selected), size=size))
         if self.table.what_if is not None:
             tried = self.table.what_if
-            parts.append(f"as {tried.label} {self._size(tried.bytes)}")
+            size = self._size(tried.bytes)
+            parts.append(tr("as {recipe} {size}", recipe=tried.label, size=size))
         self.status.set_text("; ".join(parts))
 
     def _size(self, count: int) -> str:
@@ -154,9 +162,9 @@ class _Card(QWidget):
         self._document = document
         self._name = Text("", Style.STRONG, wrap=True)
         self._words = Text("", Style.MUTED, wrap=True)
-        self._bytes = FactLabel("Bytes")
-        self._share = FactLabel("Share of all tensors")
-        self._then = FactLabel("Bytes then")
+        self._bytes = FactLabel(tr("Bytes"))
+        self._share = FactLabel(tr("Share of all tensors"))
+        self._then = FactLabel(tr("Bytes then"))
         self._arrow = Text("→", Style.MUTED)
         row = QHBoxLayout()
         row.setSpacing(self.fontMetrics().averageCharWidth())
@@ -182,9 +190,9 @@ class _Card(QWidget):
         name = excerpt(tensor.name, _NAME_LETTERS)
         self._name.set_text(breakable(name))
         self._name.setAccessibleName(name)
-        words = [model.tensor_roles[row].value, tensors.shape_text(tensor.shape)]
+        words = [tr(model.tensor_roles[row].value), tensors.shape_text(tensor.shape)]
         if layer is not None:
-            words.insert(0, f"layer {layer}")
+            words.insert(0, tr("layer {number}", number=layer))
         words.append(
             tensor.type_name if tried is None else f"{tensor.type_name} → {tried.tensor_types[row]}"
         )
@@ -194,7 +202,7 @@ class _Card(QWidget):
             tensor.bytes / model.weights.bytes if model.weights.bytes else None,
             Unit.SHARE,
             facts.weights_source(model, model.weights),
-            "bytes / bytes of all tensors",
+            mark("bytes / bytes of all tensors"),
         )
         self._share.set_number(share, system)
         self._arrow.setVisible(tried is not None)
@@ -204,10 +212,10 @@ class _Card(QWidget):
                 tried.tensor_bytes[row],
                 Unit.BYTES,
                 facts.weights_source(model, tried),
-                f"the same shape in {tried.tensor_types[row]}",
+                tr("the same shape in {type}", type=tried.tensor_types[row]),
             )
             self._then.set_number(then, system)
 
 
 def _tensors(count: int) -> str:
-    return "1 tensor" if count == 1 else f"{count:,} tensors"
+    return trn("{count:,} tensor", "{count:,} tensors", count)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from core.compare import Cell, Recipe
 from core.compare.tables import room_words
+from core.language import tr
 from core.plan.plan import Verdict
 from core.plan.verdict import SHORT_WORDS
 from core.provenance import explain
@@ -70,8 +71,8 @@ class GridModel(QAbstractTableModel):
     def words(self, cell: Cell) -> tuple[str, str]:
         """The two lines of a cell: whether it fits, and how fast it would be."""
         if cell.refused:
-            return "refused", ""
-        verdict = SHORT_WORDS[cell.verdict]
+            return tr("refused"), ""
+        verdict = tr(SHORT_WORDS[cell.verdict])
         if cell.verdict is Verdict.DOES_NOT_FIT:
             verdict = room_words(cell.room, self._units)
         expected, ceiling = cell.expected.value, cell.ceiling.value
@@ -105,7 +106,12 @@ class GridModel(QAbstractTableModel):
             return self._tip(cell)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             words = " ".join(self.words(cell))
-            return f"{cell.recipe.label}, {format_tokens(cell.context)} tokens: {words}"
+            return tr(
+                "{recipe}, {count} tokens: {words}",
+                recipe=cell.recipe.label,
+                count=format_tokens(cell.context),
+                words=words,
+            )
         return None
 
     def headerData(
@@ -117,17 +123,30 @@ class GridModel(QAbstractTableModel):
         if orientation is Qt.Orientation.Horizontal:
             return format_tokens(self._contexts[section])
         recipe = self._recipes[section]
-        bits = "" if recipe.bits is None else f"{recipe.bits:.2f} bits, "
-        return f"{recipe.label}\n{bits}{format_bytes(recipe.bytes, self._units)}"
+        size = format_bytes(recipe.bytes, self._units)
+        if recipe.bits is None:
+            return f"{recipe.label}\n{size}"
+        return tr(
+            "{recipe}\n{bits:.2f} bits, {size}", recipe=recipe.label, bits=recipe.bits, size=size
+        )
 
     def _tip(self, cell: Cell) -> str:
         if cell.refused:
             return cell.refused
-        lines = [f"{cell.recipe.label} with {format_tokens(cell.context)} tokens of context"]
+        lines = [
+            tr(
+                "{recipe} with {count} tokens of context",
+                recipe=cell.recipe.label,
+                count=format_tokens(cell.context),
+            )
+        ]
         room = room_words(cell.room, self._units)
-        free = cell.room.value is not None and cell.room.value >= 0
-        lines.append(f"{SHORT_WORDS[cell.verdict]}: {room}{' free' if free else ''}")
-        lines.append(f"Ceiling with the context full: {explain(cell.ceiling, self._units)}")
+        if cell.room.value is not None and cell.room.value >= 0:
+            room = tr("{room} free", room=room)
+        lines.append(f"{tr(SHORT_WORDS[cell.verdict])}: {room}")
+        ceiling = explain(cell.ceiling, self._units)
+        lines.append(tr("Ceiling with the context full: {figure}", figure=ceiling))
         if cell.expected.known:
-            lines.append(f"Expected: {explain(cell.expected, self._units)}")
+            expected = explain(cell.expected, self._units)
+            lines.append(tr("Expected: {figure}", figure=expected))
         return "\n".join(lines)

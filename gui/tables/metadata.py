@@ -8,10 +8,13 @@ from weakref import proxy
 from PySide6.QtCore import QObject, Qt
 
 from core.gguf.header import Array, Entry, Header, Value
+from core.language import mark, tr, trc
 from gui.tables import values
 from gui.tables.sheet import Column, Sheet, longest
 
-DUPLICATE_HELP = "This key occurs twice. The first value is used; llama.cpp refuses such a file."
+DUPLICATE_HELP = mark(
+    "This key occurs twice. The first value is used; llama.cpp refuses such a file."
+)
 
 
 class MetadataTable(Sheet):
@@ -64,17 +67,17 @@ class MetadataTable(Sheet):
         type_names = {values.type_name(entry) for entry in entries}
 
         def key_text(row: int) -> str:
-            mark = " (duplicate)" if entries[row].duplicate else ""
-            return f"{values.short(entries[row].key) or '(empty)'}{mark}"
+            name = values.short(entries[row].key) or tr("(empty)")
+            return tr("{name} (duplicate)", name=name) if entries[row].duplicate else name
 
         def key_tip(row: int) -> str:
             key = values.short(entries[row].key)
-            return f"{key}\n{DUPLICATE_HELP}" if entries[row].duplicate else key
+            return f"{key}\n{tr(DUPLICATE_HELP)}" if entries[row].duplicate else key
 
         return (
             Column(
                 "key",
-                "Key",
+                trc("of metadata", "Key"),
                 key_text,
                 lambda row: entries[row].key,
                 lambda: [entry.key.casefold() for entry in entries],
@@ -85,7 +88,7 @@ class MetadataTable(Sheet):
             ),
             Column(
                 "value",
-                "Value",
+                tr("Value"),
                 lambda row: me._value_text(row),
                 lambda row: me._value_text(row),
                 lambda: [_value_key(entry) for entry in entries],
@@ -94,11 +97,11 @@ class MetadataTable(Sheet):
             ),
             Column(
                 "type",
-                "Type",
+                tr("Type"),
                 lambda row: values.type_name(entries[row]),
                 lambda row: values.type_name(entries[row]),
                 lambda: [values.type_name(entry) for entry in entries],
-                help="How the value is stored; [ ] is an array",
+                help=tr("How the value is stored; [ ] is an array"),
                 widest=longest(type_names),
             ),
         )

@@ -8,6 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 
+from core.language import tr, written
 from core.plan.plan import Verdict
 from core.plan.verdict import SHORT_WORDS
 from core.provenance import Unit, format_value
@@ -103,10 +104,10 @@ class ModelSheet(Sheet):
             )
 
         return [
-            column("name", "model", lambda n: n.name, lambda n: n.name, tip=_about, stretch=3),
+            column("name", tr("model"), lambda n: n.name, lambda n: n.name, tip=_about, stretch=3),
             column(
                 "where",
-                "where",
+                tr("where"),
                 lambda n: n.where,
                 lambda n: n.where,
                 stretch=2,
@@ -114,44 +115,44 @@ class ModelSheet(Sheet):
             ),
             column(
                 "label",
-                "quantization",
+                tr("quantization"),
                 lambda n: n.label or None,
                 lambda n: n.label,
                 widest=longest(line.label for line in lines),
             ),
             column(
                 "verdict",
-                "fits",
+                tr("fits"),
                 lambda n: None if n.verdict is None else n.verdict.value,
                 _verdict_words,
                 key=_verdict_key,
                 tip=lambda n: n.about or _verdict_words(n),
                 wanted=True,
-                widest=(*SHORT_WORDS.values(), *{line.state for line in lines}),
-                help="Whether it fits into the memory of the machine",
+                widest=(*map(tr, SHORT_WORDS.values()), *{line.state for line in lines}),
+                help=tr("Whether it fits into the memory of the machine"),
             ),
             column(
                 "bits_per_weight",
-                "bits",
+                tr("bits"),
                 lambda n: n.bits,
-                lambda n: "" if n.bits is None else f"{n.bits:.2f}",
+                lambda n: "" if n.bits is None else written(n.bits, ".2f"),
                 number=True,
                 widest="16.00",
-                help="Bits per weight",
+                help=tr("Bits per weight"),
             ),
             column(
                 "bytes",
-                "size",
+                tr("size"),
                 lambda n: n.bytes,
                 lambda n: "" if n.bytes is None else format_bytes(n.bytes, units),
                 number=True,
                 wanted=True,
                 widest=_WIDEST_SIZE,
-                help="Of all files together",
+                help=tr("Of all files together"),
             ),
             column(
                 "parameters",
-                "parameters",
+                tr("parameters"),
                 lambda n: n.parameters,
                 lambda n: _count(n.parameters),
                 tip=_parameters,
@@ -160,22 +161,22 @@ class ModelSheet(Sheet):
             ),
             column(
                 "context_length",
-                "context",
+                tr("context"),
                 lambda n: n.context,
                 lambda n: format_tokens(n.context) if n.context else "",
                 number=True,
                 widest="10,485,760",
-                help="Tokens that the model was trained for",
+                help=tr("Tokens that the model was trained for"),
             ),
             column(
                 "ceiling_tok_s",
-                "ceiling",
+                tr("ceiling"),
                 lambda n: n.ceiling,
                 lambda n: "" if n.ceiling is None else format_rate(n.ceiling),
                 number=True,
                 wanted=True,
                 widest="10,000 tok/s",
-                help="The fastest that it could write, if reading memory were all there is",
+                help=tr("The fastest that it could write, if reading memory were all there is"),
             ),
         ]
 
@@ -186,7 +187,9 @@ def _count(count: int | None) -> str:
 
 def _parameters(line: ModelLine) -> str:
     words = _count(line.parameters)
-    return f"{words}, {_count(line.active)} of them used for a token" if line.active else words
+    if not line.active:
+        return words
+    return tr("{count}, {active} of them used for a token", count=words, active=_count(line.active))
 
 
 def _haystack(lines: Sequence[ModelLine]) -> list[str]:
@@ -196,7 +199,7 @@ def _haystack(lines: Sequence[ModelLine]) -> list[str]:
 
 
 def _verdict_words(line: ModelLine) -> str:
-    return line.state if line.verdict is None else SHORT_WORDS[line.verdict]
+    return line.state if line.verdict is None else tr(SHORT_WORDS[line.verdict])
 
 
 def _verdict_key(line: ModelLine) -> Any:

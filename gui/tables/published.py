@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 
 from core.explain.entries import Entry
 from core.gguf import display
+from core.language import tr, written
 from core.units import UnitSystem, format_bandwidth, format_bytes, format_share, format_tokens
 from gui.tables.sheet import Column, Sheet, longest
 
@@ -63,29 +64,29 @@ def _columns(entries: Sequence[Entry], units: UnitSystem) -> list[Column]:
     return [
         figure(
             "share_of_peak",
-            "Share",
+            tr("Share"),
             lambda e: e.share,
             format_share,
-            "Tokens per second times bytes per token, over the peak bandwidth",
+            tr("Tokens per second times bytes per token, over the peak bandwidth"),
         ),
-        figure("decode_tok_s", "tok/s", lambda e: e.decode, lambda v: f"{v:,.1f}"),
+        figure("decode_tok_s", "tok/s", lambda e: e.decode, lambda v: written(v, ",.1f")),
         figure(
             "bytes_per_token",
-            "Read a token",
+            tr("Read a token"),
             lambda e: e.bytes,
             lambda v: format_bytes(round(v), units),
-            "Weights and cache that one token reads",
+            tr("Weights and cache that one token reads"),
         ),
-        figure("depth_tokens", "Depth", lambda e: e.depth, lambda v: format_tokens(round(v))),
-        words("machine", "Machine", lambda e: e.machine, stretch=3),
-        words("backend", "Backend", lambda e: e.backend, wanted=True),
-        words("model", "Model", lambda e: e.model, wanted=True),
-        words("quantization", "Quantization", lambda e: e.quantization, wanted=True),
-        words("kind", "Kind", lambda e: e.kind, wanted=True),
-        words("date", "Date", lambda e: e.date, wanted=True),
-        words("program", "Program", lambda e: e.program),
-        figure("bandwidth_bytes_s", "Peak", lambda e: e.bandwidth, format_bandwidth),
-        words("remark", "Remark", lambda e: e.remark, elide=Qt.TextElideMode.ElideRight),
-        words("source", "Source", lambda e: e.source, elide=Qt.TextElideMode.ElideRight),
-        words("address", "Address", lambda e: e.address, elide=Qt.TextElideMode.ElideRight),
+        figure("depth_tokens", tr("Depth"), lambda e: e.depth, lambda v: format_tokens(round(v))),
+        words("machine", tr("Machine"), lambda e: e.machine, stretch=3),
+        words("backend", tr("Backend"), lambda e: e.backend, wanted=True),
+        words("model", tr("Model"), lambda e: e.model, wanted=True),
+        words("quantization", tr("Quantization"), lambda e: e.quantization, wanted=True),
+        words("kind", tr("Kind"), lambda e: e.kind, wanted=True),
+        words("date", tr("Date"), lambda e: e.date, wanted=True),
+        words("program", tr("Program"), lambda e: e.program),
+        figure("bandwidth_bytes_s", tr("Peak"), lambda e: e.bandwidth, format_bandwidth),
+        words("remark", tr("Remark"), lambda e: e.remark, elide=Qt.TextElideMode.ElideRight),
+        words("source", tr("Source"), lambda e: e.source, elide=Qt.TextElideMode.ElideRight),
+        words("address", tr("Address"), lambda e: e.address, elide=Qt.TextElideMode.ElideRight),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.language import tr, written
 from core.measure import metrics
 from core.measure.diagnosis import point_of
 from core.measure.history import PlanSnapshot
@@ -69,19 +70,19 @@ class CellSheet(Sheet):
         columns = [
             column(
                 "depth",
-                "depth",
+                tr("depth"),
                 lambda r: r.depth,
-                lambda r: f"{r.depth:,}",
-                "Tokens in the cache when writing began, as the server counted them",
+                lambda r: written(r.depth),
+                tr("Tokens in the cache when writing began, as the server counted them"),
             ),
             *(
                 [
                     column(
                         "requests",
-                        "at once",
+                        tr("at once"),
                         lambda r: r.concurrency,
                         lambda r: str(r.concurrency),
-                        "Requests at the same time",
+                        tr("Requests at the same time"),
                     )
                 ]
                 if several
@@ -92,21 +93,21 @@ class CellSheet(Sheet):
                 "tok/s",
                 lambda r: r.decode.median if r.decode else None,
                 lambda r: _rate(r.decode.median if r.decode else None),
-                "Median decode speed of one request, by the server's timings where it has them",
+                tr("Median decode speed of one request, by the server's timings where it has them"),
             ),
             column(
                 "interval",
                 "95 %",
                 lambda r: _interval(r),
                 _interval_text,
-                "Between these lies the median with 95 % confidence (6 runs or more)",
+                tr("Between these lies the median with 95 % confidence (6 runs or more)"),
             ),
             column(
                 "worst_tok_s",
-                "worst",
+                tr("worst"),
                 lambda r: r.decode.least if r.decode else None,
                 lambda r: _rate(r.decode.least if r.decode else None),
-                "The slowest run",
+                tr("The slowest run"),
             ),
             *(
                 [
@@ -115,7 +116,7 @@ class CellSheet(Sheet):
                         "p5",
                         lambda r: r.decode.p5 if r.decode else None,
                         lambda r: _rate(r.decode.p5 if r.decode else None),
-                        "19 of 20 runs are faster (20 runs or more)",
+                        tr("19 of 20 runs are faster (20 runs or more)"),
                     )
                 ]
                 if any(r.decode and r.decode.p5 is not None for r in rows)
@@ -125,10 +126,10 @@ class CellSheet(Sheet):
                 [
                     column(
                         "total_tok_s",
-                        "together",
+                        tr("together"),
                         lambda r: r.total,
                         lambda r: _rate(r.total),
-                        "Tokens per second of all requests together",
+                        tr("Tokens per second of all requests together"),
                     )
                 ]
                 if several
@@ -136,40 +137,40 @@ class CellSheet(Sheet):
             ),
             column(
                 "share_of_ceiling",
-                "of ceiling",
+                tr("of ceiling"),
                 lambda r: r.share,
                 lambda r: "" if r.share is None else format_share(r.share),
-                "Passes of the model per second over the ceiling at this depth",
+                tr("Passes of the model per second over the ceiling at this depth"),
             ),
             column(
                 "bytes_per_second",
                 "GB/s",
                 lambda r: r.bandwidth,
-                lambda r: "" if r.bandwidth is None else f"{r.bandwidth / 1e9:,.1f}",
-                "Bytes read per second: passes per second times bytes per token",
+                lambda r: "" if r.bandwidth is None else written(r.bandwidth / 1e9, ",.1f"),
+                tr("Bytes read per second: passes per second times bytes per token"),
             ),
             column(
                 "prefill_tok_s",
-                "prefill",
+                tr("prefill"),
                 lambda r: r.prefill,
                 lambda r: _rate(r.prefill),
-                "Prompt tokens read per second, of those that were not in the cache",
+                tr("Prompt tokens read per second, of those that were not in the cache"),
             ),
             column(
                 "ttft_s",
                 "TTFT",
                 lambda r: r.first,
                 lambda r: "" if r.first is None else format_seconds(r.first),
-                "Time to the first token of a prompt that is new",
+                tr("Time to the first token of a prompt that is new"),
             ),
             column(
                 "gap_p95_s",
-                "gap p95",
+                tr("gap p95"),
                 lambda r: r.gap,
                 lambda r: "" if r.gap is None else format_seconds(r.gap),
-                "19 of 20 gaps between tokens are shorter (100 gaps or more)",
+                tr("19 of 20 gaps between tokens are shorter (100 gaps or more)"),
             ),
-            column("n", "runs", lambda r: r.n, lambda r: f"{r.n}", "Runs that count"),
+            column("n", tr("runs"), lambda r: r.n, lambda r: f"{r.n}", tr("Runs that count")),
         ]
         self.set_source(columns, len(rows), lambda: ["" for _ in rows])
 

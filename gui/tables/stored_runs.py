@@ -6,18 +6,12 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from core.language import tr, trc, written
 from core.measure.history import Listed
 from core.measure.history.compare import Comparison
 from core.measure.run import RunStatus
 from core.units import format_rate, format_seconds, format_share
 from gui.tables.sheet import Column, Sheet, longest
-
-_STATUS = {
-    RunStatus.DONE: "done",
-    RunStatus.STOPPED: "stopped",
-    RunStatus.FAILED: "failed",
-    RunStatus.RUNNING: "running",
-}
 
 
 class StoredSheet(Sheet):
@@ -58,8 +52,8 @@ class StoredSheet(Sheet):
             )
 
         columns = [
-            column("started", "when", lambda r: r.started, lambda r: local_time(r.started)),
-            column("name", "run", lambda r: r.name, stretch=2),
+            column("started", tr("when"), lambda r: r.started, lambda r: local_time(r.started)),
+            column("name", tr("run"), lambda r: r.name, stretch=2),
             column(
                 "decode_tok_s",
                 "tok/s",
@@ -71,27 +65,27 @@ class StoredSheet(Sheet):
                 ),
                 number=True,
                 wanted=True,
-                help="Median decode speed at the least depth",
+                help=tr("Median decode speed at the least depth"),
             ),
             column(
                 "share_of_ceiling",
-                "of ceiling",
+                tr("of ceiling"),
                 lambda r: r.line.share,
                 lambda r: "" if r.line.share is None else format_share(r.line.share),
                 number=True,
                 wanted=True,
-                help="Share of the ceiling at the least depth",
+                help=tr("Share of the ceiling at the least depth"),
             ),
             column(
                 "deepest",
-                "to depth",
+                tr("to depth"),
                 lambda r: r.line.deepest,
-                lambda r: f"{r.line.deepest:,}" if r.line.depths else "",
+                lambda r: written(r.line.deepest) if r.line.depths else "",
                 number=True,
-                help="The deepest depth that was measured",
+                help=tr("The deepest depth that was measured"),
             ),
-            column("server", "server", lambda r: r.line.server),
-            column("status", "state", lambda r: _STATUS[r.status]),
+            column("server", tr("server"), lambda r: r.line.server),
+            column("status", tr("state"), lambda r: r.status.value, _state),
         ]
         self.set_source(columns, len(rows), lambda: [_haystack(r) for r in rows])
 
@@ -124,34 +118,34 @@ class DifferenceSheet(Sheet):
         def at(n: int) -> str:
             row = rows[n]
             many = f" × {row.concurrency}" if row.concurrency > 1 else ""
-            return f"{row.depth:,}{many}"
+            return f"{written(row.depth)}{many}"
 
         columns = [
-            column("what", "figure", lambda n: rows[n].what, lambda n: rows[n].what),
-            column("depth", "depth", at, lambda n: rows[n].depth, number=True),
+            column("what", tr("figure"), lambda n: tr(rows[n].what), lambda n: rows[n].what),
+            column("depth", tr("depth"), at, lambda n: rows[n].depth, number=True),
             column(
                 "first",
-                "first",
+                trc("one of two runs", "first"),
                 lambda n: text(rows[n].first, rows[n].what),
                 lambda n: rows[n].first,
                 number=True,
             ),
             column(
                 "second",
-                "second",
+                trc("one of two runs", "second"),
                 lambda n: text(rows[n].second, rows[n].what),
                 lambda n: rows[n].second,
                 number=True,
             ),
             column(
                 "difference",
-                "difference, with 95 % certainty",
+                tr("difference, with 95 % certainty"),
                 lambda n: rows[n].words,
                 lambda n: rows[n].words,
                 stretch=1,
             ),
         ]
-        self.set_source(columns, len(rows), lambda: [row.what for row in rows])
+        self.set_source(columns, len(rows), lambda: [tr(row.what) for row in rows])
 
 
 def local_time(stamp: str) -> str:
@@ -163,11 +157,23 @@ def local_time(stamp: str) -> str:
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
 
 
+def _state(entry: Listed) -> str:
+    match entry.status:
+        case RunStatus.DONE:
+            return trc("of a run", "done")
+        case RunStatus.STOPPED:
+            return trc("of a run", "stopped")
+        case RunStatus.FAILED:
+            return trc("of a run", "failed")
+        case RunStatus.RUNNING:
+            return trc("of a run", "running")
+
+
 def _haystack(entry: Listed) -> str:
     line = entry.line
     words = (
         entry.name, entry.notes, line.name, line.server, line.file, line.machine, line.cache,
-        _STATUS[entry.status], local_time(entry.started),
+        _state(entry), local_time(entry.started),
     )  # fmt: skip
     return " ".join(words).casefold()
 

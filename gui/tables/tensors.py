@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from itertools import repeat
 from weakref import proxy
 
 from PySide6.QtCore import QObject
@@ -13,7 +12,8 @@ from core import units
 from core.gguf import display
 from core.gguf.header import Tensor
 from core.gguf.types import layout_of, name_of, note_of
-from core.model.model import Model, Weights
+from core.language import mark, tr, trn, written
+from core.model.model import Model, Role, Weights
 from core.provenance import Input, Number, Rank, Source, Unit, explain
 from core.units import UnitSystem
 from gui.tables.sheet import Column, Sheet, longest
@@ -109,6 +109,7 @@ class TensorTable(Sheet):
         then_types = then.tensor_types if then else ()
         label = then.label if then else ""
         widest = self._widest
+        words = {role: tr(role.value) for role in set(roles)}
         me: TensorTable = proxy(self)
 
         def size(count: int) -> str:
@@ -125,28 +126,28 @@ class TensorTable(Sheet):
         return [
             Column(
                 "bytes",
-                "Bytes",
+                tr("Bytes"),
                 lambda row: size(tensors[row].bytes),
                 lambda row: tensors[row].bytes,
                 lambda: [t.bytes for t in tensors],
                 number=True,
-                help="What the tensor occupies in the file, without padding",
+                help=tr("What the tensor occupies in the file, without padding"),
                 tip=lambda row: explain(me.bytes_of(row), me._units),
                 widest=_WIDEST_SIZE,
             ),
             Column(
                 "type",
-                "Type",
+                tr("Type"),
                 lambda row: tensors[row].type_name,
                 lambda row: tensors[row].type_name,
                 lambda: [t.type_name for t in tensors],
-                help="The format that the weights are stored in",
+                help=tr("The format that the weights are stored in"),
                 tip=lambda row: type_help(tensors[row]),
                 widest=widest["type"],
             ),
             Column(
                 "name",
-                "Name",
+                tr("Name"),
                 lambda row: short(tensors[row].name),
                 lambda row: tensors[row].name,
                 names,
@@ -154,85 +155,91 @@ class TensorTable(Sheet):
             ),
             Column(
                 "what_if_bytes",
-                "→ Bytes",
+                tr("→ Bytes"),
                 lambda row: size(then_bytes[row]),
                 lambda row: then_bytes[row],
                 lambda: then_bytes,
                 number=True,
-                help=f"What it would occupy if the file were quantized to {label}",
+                help=tr(
+                    "What it would occupy if the file were quantized to {recipe}", recipe=label
+                ),
                 tip=lambda row: units.format_exact_bytes(then_bytes[row]),
                 widest=_WIDEST_SIZE,
                 wanted=True,
             ),
             Column(
                 "what_if_type",
-                "→ Type",
+                tr("→ Type"),
                 lambda row: then_types[row],
                 lambda row: then_types[row],
                 lambda: then_types,
-                help=f"The type it would have if the file were quantized to {label}",
+                help=tr(
+                    "The type it would have if the file were quantized to {recipe}", recipe=label
+                ),
                 widest=longest(then_types),
                 wanted=True,
             ),
             Column(
                 "bits_per_weight",
-                "Bits",
+                tr("Bits"),
                 lambda row: _bits_text(tensors[row]),
                 lambda row: _rounded(tensors[row]),
                 lambda: [_bits(t) for t in tensors],
                 number=True,
-                help="Bits per weight: 8 × bytes / parameters",
+                help=tr("Bits per weight: 8 × bytes / parameters"),
                 tip=lambda row: explain(_bits_number(tensors[row]), me._units),
                 widest="32.00",
             ),
             Column(
                 "shape",
-                "Shape",
+                tr("Shape"),
                 lambda row: shape_text(tensors[row].shape),
                 lambda row: list(tensors[row].shape),
                 lambda: [t.parameters for t in tensors],
-                help="Length of a row first, as in the file; sorted by the number of weights",
-                tip=lambda row: f"{tensors[row].parameters:,} weights",
+                help=tr("Length of a row first, as in the file; sorted by the number of weights"),
+                tip=lambda row: trn(
+                    "{count:,} weight", "{count:,} weights", tensors[row].parameters
+                ),
                 widest=widest["shape"],
             ),
             Column(
                 "layer",
-                "Layer",
+                tr("Layer"),
                 lambda row: "" if layers[row] is None else str(layers[row]),
                 lambda row: layers[row],
                 lambda: [-1 if layer is None else layer for layer in layers],
                 number=True,
-                help="The layer it belongs to, counted from 0",
+                help=tr("The layer it belongs to, counted from 0"),
                 widest=widest["layer"],
             ),
             Column(
                 "role",
-                "Role",
+                tr("Role"),
+                lambda row: words[roles[row]],
                 lambda row: roles[row].value,
-                lambda row: roles[row].value,
-                lambda: [role.value for role in roles],
-                help="What it is for; decides how much of it one token reads",
+                lambda: [words[role] for role in roles],
+                help=tr("What it is for; decides how much of it one token reads"),
                 widest=widest["role"],
             ),
             Column(
                 "offset",
-                "Offset",
-                lambda row: f"{tensors[row].offset:,}",
+                tr("Offset"),
+                lambda row: written(tensors[row].offset),
                 lambda row: tensors[row].offset,
                 lambda: [(t.shard << 64) + t.offset for t in tensors],
                 number=True,
-                help="First byte, counted from the start of the data section",
+                help=tr("First byte, counted from the start of the data section"),
                 tip=lambda row: me._place(row),
                 widest=widest["offset"],
             ),
             Column(
                 "shard",
-                "Shard",
+                tr("Shard"),
                 lambda row: str(tensors[row].shard + 1),
                 lambda row: tensors[row].shard + 1,
                 lambda: [t.shard for t in tensors],
                 number=True,
-                help="The file that it lies in, counted from 1",
+                help=tr("The file that it lies in, counted from 1"),
                 tip=lambda row: me._place(row),
                 widest="100",
             ),
@@ -241,17 +248,18 @@ class TensorTable(Sheet):
     def _place(self, row: int) -> str:
         tensor = self._tensors[row]
         if self._model is None or tensor.shard >= len(self._model.file.headers):
-            return f"{tensor.offset:,}"
+            return written(tensor.offset)
         header = self._model.file.headers[tensor.shard]
         name = display(header.path.name)
         if header.data_offset is None:
-            return f"{tensor.offset:,} in the data section of {name}"
-        return f"byte {header.data_offset + tensor.offset:,} of {name}"
+            return tr("{offset:,} in the data section of {name}", offset=tensor.offset, name=name)
+        return tr("byte {byte:,} of {name}", byte=header.data_offset + tensor.offset, name=name)
 
     def _haystack_rows(self) -> list[str]:
-        roles = self._model.tensor_roles if self._model else repeat("")
+        roles: Sequence[Role] = self._model.tensor_roles if self._model else ()
+        words = {role: tr(role.value) for role in set(roles)}
         return [
-            f"{t.name}\n{t.type_name}\n{role}".casefold()
+            f"{t.name}\n{t.type_name}\n{words[role]}".casefold()
             for t, role in zip(self._tensors, roles, strict=False)
         ]
 
@@ -265,14 +273,14 @@ def _widest_texts(tensors: Sequence[Tensor], model: Model | None) -> dict[str, t
         "type": longest(tensor.type_name for tensor in tensors),
         "shape": longest(map(shape_text, shapes)),
         "layer": (str(max(layers, default=0)),),
-        "role": longest(role.value for role in roles),
-        "offset": (f"{max((tensor.offset for tensor in tensors), default=0):,}",),
+        "role": longest(tr(role.value) for role in roles),
+        "offset": (written(max((tensor.offset for tensor in tensors), default=0)),),
     }
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
     """Dimensions in GGUF order: "4096 × 128256"."""
-    return " × ".join(map(str, shape)) or "scalar"
+    return " × ".join(map(str, shape)) or tr("scalar")
 
 
 def stored_bytes(tensor: Tensor) -> Number[int]:
@@ -282,25 +290,25 @@ def stored_bytes(tensor: Tensor) -> Number[int]:
         return Number(
             tensor.bytes,
             Unit.BYTES,
-            Source(Rank.DERIVED, "tensor table of the file"),
-            "distance to the next tensor, or to the end of the file",
+            Source(Rank.DERIVED, mark("tensor table of the file")),
+            mark("distance to the next tensor, or to the end of the file"),
             note=type_help(tensor),
         )
     row_length = tensor.shape[0]
     inputs = [
-        Input("rows", tensor.parameters // row_length if row_length else 0),
-        Input("row length", row_length),
-        Input("block size", known.block_size),
-        Input("block bytes", known.block_bytes, Unit.BYTES),
+        Input(mark("rows"), tensor.parameters // row_length if row_length else 0),
+        Input(mark("row length"), row_length),
+        Input(mark("block size"), known.block_size),
+        Input(mark("block bytes"), known.block_bytes, Unit.BYTES),
     ]
-    formula = "rows × row length / block size × block bytes"
+    formula = mark("rows × row length / block size × block bytes")
     if known.row_extra_bytes:
-        formula = "rows × (row length / block size × block bytes + bytes per row)"
-        inputs.append(Input("bytes per row", known.row_extra_bytes, Unit.BYTES))
+        formula = mark("rows × (row length / block size × block bytes + bytes per row)")
+        inputs.append(Input(mark("bytes per row"), known.row_extra_bytes, Unit.BYTES))
     return Number(
         tensor.bytes,
         Unit.BYTES,
-        Source(Rank.DERIVED, f"tensor table of the file, type {tensor.type_name}"),
+        Source(Rank.DERIVED, tr("tensor table of the file, type {type}", type=tensor.type_name)),
         formula,
         tuple(inputs),
     )
@@ -310,18 +318,30 @@ def type_help(tensor: Tensor) -> str:
     """What is known of a tensor's type."""
     known = layout_of(tensor.type_id, tensor.type_name)
     if known is None:
-        words = (
-            f"{tensor.type_name}: how type number {tensor.type_id} is laid out is not known to "
-            "this program. Its size is the distance to the next tensor"
+        words = tr(
+            "{name}: how type number {number} is laid out is not known to this program. Its size "
+            "is the distance to the next tensor.",
+            name=tensor.type_name,
+            number=tensor.type_id,
         )
         note = note_of(tensor.type_id) if tensor.type_name == name_of(tensor.type_id) else ""
     else:
-        words = f"{known.name}, number {known.id}: "
-        words += f"{known.block_size} weights in {known.block_bytes} B"
+        rule = mark("{name}, number {number}: {count} weights in {size} B.")
         if known.row_extra_bytes:
-            words += f", and {known.row_extra_bytes} B a row"
+            rule = mark(
+                "{name}, number {number}: {count} weights in {size} B, and {extra} B a row."
+            )
+        words = tr(
+            rule,
+            name=known.name,
+            number=known.id,
+            count=known.block_size,
+            size=known.block_bytes,
+            extra=known.row_extra_bytes,
+        )
         note = known.note
-    return f"{words}. {note[:1].upper()}{note[1:]}".rstrip()
+    note = tr(note)
+    return f"{words} {note[:1].upper()}{note[1:]}".rstrip()
 
 
 def _bits(tensor: Tensor) -> float:
@@ -333,15 +353,18 @@ def _rounded(tensor: Tensor) -> float | None:
 
 
 def _bits_text(tensor: Tensor) -> str:
-    return f"{_bits(tensor):.2f}" if tensor.parameters else ""
+    return written(_bits(tensor), ".2f") if tensor.parameters else ""
 
 
 def _bits_number(tensor: Tensor) -> Number[float]:
     return Number(
         _bits(tensor) if tensor.parameters else None,
         Unit.BITS_PER_WEIGHT,
-        Source(Rank.DERIVED, "tensor table of the file"),
-        "8 × bytes / weights",
-        (Input("bytes", tensor.bytes, Unit.BYTES), Input("weights", tensor.parameters)),
-        "" if tensor.parameters else "The tensor has no weights.",
+        Source(Rank.DERIVED, mark("tensor table of the file")),
+        mark("8 × bytes / weights"),
+        (
+            Input(mark("bytes"), tensor.bytes, Unit.BYTES),
+            Input(mark("weights"), tensor.parameters),
+        ),
+        "" if tensor.parameters else mark("The tensor has no weights."),
     )

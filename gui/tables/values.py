@@ -9,6 +9,7 @@ from typing import Any
 
 from core.gguf import display
 from core.gguf.header import Array, Entry, Value, ValueType
+from core.language import tr, trn, written
 
 # Beyond this a cell of the table is not read anyway.
 PREVIEW_LETTERS = 200
@@ -63,7 +64,7 @@ def preview(entry: Entry, first: Sequence[Value] = ()) -> str:
     if isinstance(value, str):
         return one_line(value)
     if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
+        return written(value)
     return scalar_text(value, entry.type)
 
 
@@ -81,19 +82,28 @@ def one_line(text: str) -> str:
 
 def array_words(array: Array, items: Sequence[Value] = ()) -> str:
     """How many of what, their range where they are numbers, and the first of them."""
-    noun = {ValueType.STRING: "string", ValueType.BOOL: "flag", ValueType.ARRAY: "array"}.get(
-        array.element, "number"
-    )
-    words = f"{array.count:,} {noun}" + ("" if array.count == 1 else "s")
+    words = _count_words(array)
     numbers = [v for v in items if isinstance(v, int | float) and not isinstance(v, bool)]
     if numbers and len(numbers) == array.count and array.count > 1:
         low, high = min(numbers), max(numbers)
         low_text, high_text = (scalar_text(v, array.element) for v in (low, high))
-        words += f", all {low_text}" if low == high else f", {low_text} to {high_text}"
+        span = tr("{low} to {high}", low=low_text, high=high_text)
+        words += f", {tr('all {value}', value=low_text) if low == high else span}"
     if not items:
         return words
     shown = ", ".join(item_text(v, array.element) for v in items[:PREVIEW_ITEMS])
     return f"{words}: {shown}" + (", …" if array.count > PREVIEW_ITEMS else "")
+
+
+def _count_words(array: Array) -> str:
+    match array.element:
+        case ValueType.STRING:
+            return trn("{count:,} string", "{count:,} strings", array.count)
+        case ValueType.BOOL:
+            return trn("{count:,} flag", "{count:,} flags", array.count)
+        case ValueType.ARRAY:
+            return trn("{count:,} array", "{count:,} arrays", array.count)
+    return trn("{count:,} number", "{count:,} numbers", array.count)
 
 
 def item_text(value: Value, element: ValueType) -> str:

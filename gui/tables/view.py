@@ -37,8 +37,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import tr
 from core.tabular import TextFormat
 from gui import theme
+from gui.tables.copied import copied_words
 from gui.tables.sheet import Sheet
 
 Copier: TypeAlias = Callable[[Sequence[int], TextFormat], None]
@@ -160,15 +162,19 @@ class SheetView(QTableView):
     def _copy_now(self, rows: Sequence[int], form: TextFormat) -> None:
         text = self._sheet.copied(rows, self.visible_columns(), form)
         QGuiApplication.clipboard().setText(text)
-        plural = self._noun if len(rows) == 1 else f"{self._noun}s"
-        self.copied.emit(f"{len(rows):,} {plural} copied as {form.value}")
+        self.copied.emit(copied_words(self._noun, len(rows), form))
 
     def add_copy_actions(self, menu: QMenu) -> None:
         """Fill a menu with the ways to copy."""
-        for everything, words in ((False, "Copy selected as"), (True, "Copy all shown as")):
-            menu.addSection(words.removesuffix(" as"))
+        for everything in (False, True):
+            menu.addSection(tr("Copy all shown") if everything else tr("Copy selected"))
             for form in self._forms:
-                action = QAction(f"{words} {form.value}", menu)
+                words = (
+                    tr("Copy all shown as {format}", format=form.value)
+                    if everything
+                    else tr("Copy selected as {format}", format=form.value)
+                )
+                action = QAction(words, menu)
                 action.setEnabled(
                     bool(self._sheet.rows) and (everything or self.selectionModel().hasSelection())
                 )
@@ -184,7 +190,7 @@ class SheetView(QTableView):
     def add_sort_actions(self, menu: QMenu) -> None:
         """Fill a menu with the columns to sort by."""
         for column in [-1, *self.visible_columns()]:
-            title = "Order of the file" if column < 0 else self._sheet.columns[column].title
+            title = tr("Order of the file") if column < 0 else self._sheet.columns[column].title
             action = QAction(title, menu)
             action.setCheckable(True)
             action.setChecked(self._sheet.sorted_by == column)
@@ -288,7 +294,7 @@ class SheetView(QTableView):
         self.add_copy_actions(menu)
         if self._sortable:
             menu.addSeparator()
-            self.add_sort_actions(menu.addMenu("Sort by"))
+            self.add_sort_actions(menu.addMenu(tr("Sort by")))
         where = event.globalPos()
         if event.reason() is QContextMenuEvent.Reason.Keyboard and self.currentIndex().isValid():
             corner = self.visualRect(self.currentIndex()).bottomLeft()

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import tr, trn
 from core.problems import Problem, Severity
 from gui import theme
 from gui.widgets.icon_button import IconButton
@@ -25,16 +26,19 @@ def place(problem: Problem) -> str:
     """Where it happened: path or name, byte offset, missing bytes; empty where nothing is said."""
     parts = [problem.where] if problem.where else []
     if problem.offset is not None:
-        parts.append(f"at byte {problem.offset:,}")
+        parts.append(tr("at byte {byte:,}", byte=problem.offset))
     if problem.missing_bytes:
-        parts.append(f"{problem.missing_bytes:,} bytes missing")
+        parts.append(
+            trn("{count:,} bytes missing", "{count:,} bytes missing", problem.missing_bytes)
+        )
     return ", ".join(parts)
 
 
 def details(problem: Problem) -> str:
     """The whole problem as text, for a bug report."""
-    lines = [f"{problem.severity.capitalize()} ({problem.code}): {problem.message}"]
-    lines += [line for line in (place(problem), problem.advice) if line]
+    word = tr(problem.severity.capitalize())
+    lines = [f"{word} ({problem.code}): {tr(problem.message)}"]
+    lines += [line for line in (place(problem), tr(problem.advice)) if line]
     return "\n".join(lines)
 
 
@@ -47,10 +51,10 @@ class Banner(QWidget):
         self.problem = problem
         icon = SeverityIcon(problem.severity)
         word = theme.colors().severity(problem.severity).word
-        message = Text(f"{word}: {problem.message}", Style.STRONG, wrap=True)
-        self.copy = IconButton("copy", "Copy details")
+        message = Text(f"{word}: {tr(problem.message)}", Style.STRONG, wrap=True)
+        self.copy = IconButton("copy", tr("Copy details"))
         self.copy.clicked.connect(self._copy_details)
-        self.dismiss = IconButton("close", "Dismiss")
+        self.dismiss = IconButton("close", tr("Dismiss"))
         # The first line, the icon and the buttons stand on one line.
         line_height = self.dismiss.sizeHint().height()
         message.setMinimumHeight(line_height)
@@ -58,7 +62,7 @@ class Banner(QWidget):
         texts = QVBoxLayout()
         texts.setSpacing(2)
         texts.addWidget(message)
-        for line, style in ((place(problem), Style.MUTED), (problem.advice, Style.BODY)):
+        for line, style in ((place(problem), Style.MUTED), (tr(problem.advice), Style.BODY)):
             if line:
                 label = Text(line, style, wrap=True)
                 label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)

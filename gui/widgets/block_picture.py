@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from core.explain.blocks import Sample, Trial
+from core.language import tr, written
 from gui import theme
 from gui.widgets.pictures import Picture
 from gui.widgets.spoken import Spoken
@@ -27,7 +28,7 @@ class BlockPicture(QWidget, Spoken):
         self._place = 0
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Weights of one row")
+        self.setAccessibleName(tr("Weights of one row"))
         Picture(self)
 
     def show_sample(self, sample: Sample | None, trial: Trial | None) -> None:
@@ -38,15 +39,21 @@ class BlockPicture(QWidget, Spoken):
             known = [value for value in sample.values if isfinite(value)] or [0.0]
             low, high = min(known), max(known)
             self.setAccessibleDescription(
-                f"{len(sample.values)} weights from {low:.4g} to {high:.4g}, "
-                f"{len(sample.levels(self._place))} different ones in the block"
+                tr(
+                    "{count} weights from {low:.4g} to {high:.4g}, {different} different ones in "
+                    "the block",
+                    count=len(sample.values),
+                    low=low,
+                    high=high,
+                    different=len(sample.levels(self._place)),
+                )
             )
         self.update()
 
     def spoken_value(self) -> str:
         """How much is drawn, for a screen reader."""
         count = len(self._sample.values) if self._sample is not None else 0
-        return f"{count} weights"
+        return tr("{count} weights", count=count)
 
     def sizeHint(self) -> QSize:
         """Ten lines of text high."""
@@ -125,14 +132,16 @@ class BlockPicture(QWidget, Spoken):
             box = QRectF(
                 0, self._y(value) - metrics.height() / 2, area.left() - 6, metrics.height()
             )
-            painter.drawText(box, align, f"{value:.3g}")
+            painter.drawText(box, align, written(value, ".3g"))
 
     def _words(self, place: int) -> str:
         if self._sample is None or not self._sample.values:
             return ""
-        lines = [f"element {self._sample.first + place:,}: {self._sample.values[place]:.6g}"]
+        number, value = self._sample.first + place, self._sample.values[place]
+        lines = [tr("element {number:,}: {value:.6g}", number=number, value=value)]
         if self._trial is not None:
-            lines.append(f"as {self._trial.type_name}: {self._trial.values[place]:.6g}")
+            name, value = self._trial.type_name, self._trial.values[place]
+            lines.append(tr("as {type}: {value:.6g}", type=name, value=value))
         return "\n".join(lines)
 
     def _area(self) -> QRectF:

@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from core.explain.story import Lane, Story
+from core.language import tr, trn
 from core.plan.plan import PartKind
 from core.units import UnitSystem, format_bytes
 from gui import theme
@@ -28,7 +29,7 @@ class CachePicture(QWidget, Spoken):
         self._depth = 0
         self._units = UnitSystem.GIB
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("What the layers keep")
+        self.setAccessibleName(tr("What the layers keep"))
 
     def show_moment(self, story: Story | None, depth: int, units: UnitSystem) -> None:
         """Show a story with so many tokens in the cache."""
@@ -41,7 +42,7 @@ class CachePicture(QWidget, Spoken):
 
     def spoken_value(self) -> str:
         """How far the context is filled, for a screen reader."""
-        return f"{self._depth:,} tokens" if self._story is not None else ""
+        return tr("{count:,} tokens", count=self._depth) if self._story is not None else ""
 
     def sizeHint(self) -> QSize:
         """Two lines of text for each lane."""
@@ -80,8 +81,8 @@ class CachePicture(QWidget, Spoken):
 
     def _said(self, lane: Lane) -> str:
         size = format_bytes(lane.kept(self._depth), self._units)
-        layers = f"{lane.layers} layer{'s' if lane.layers != 1 else ''}"
-        return f"{lane.name}, {layers}: {size}"
+        layers = trn("{count} layer", "{count} layers", lane.layers)
+        return f"{tr(lane.name)}, {layers}: {size}"
 
     def _draw_words(self, painter: QPainter, line: QRect, lane: Lane) -> None:
         c = theme.colors()
@@ -89,8 +90,9 @@ class CachePicture(QWidget, Spoken):
         room = painter.fontMetrics().horizontalAdvance(size + "  ")
         painter.setPen(QColor(c.text))
         painter.drawText(line, int(Qt.AlignmentFlag.AlignRight), size)
-        layers = f"{lane.layers} layer{'s' if lane.layers != 1 else ''}"
-        words = f"{lane.name[:1].upper()}{lane.name[1:]}, {layers}"
+        layers = trn("{count} layer", "{count} layers", lane.layers)
+        name = tr(lane.name)
+        words = f"{name[:1].upper()}{name[1:]}, {layers}"
         painter.setPen(QColor(c.muted))
         left = line.adjusted(0, 0, -room, 0)
         elided = painter.fontMetrics().elidedText(
@@ -129,7 +131,7 @@ class CachePicture(QWidget, Spoken):
         painter.setPen(QColor(c.muted))
         words = cells.adjusted(box.width() + painter.fontMetrics().averageCharWidth(), 0, 0, 0)
         text = painter.fontMetrics().elidedText(
-            "of the same size from the first token to the last",
+            tr("of the same size from the first token to the last"),
             Qt.TextElideMode.ElideRight,
             words.width(),
         )

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QToolTip, QWidget
 
+from core.language import tr
 from core.provenance import Number, explain, format_value
 from core.units import UnitSystem
 from gui.widgets.text import Style, qt_app
@@ -198,4 +199,4 @@ class FactLabel(QAbstractButton):
             return
         QGuiApplication.clipboard().setText(self._shown)
         below = self.mapToGlobal(QPoint(0, self.height() // 2))
-        QToolTip.showText(below, f"copied {self._shown}", self, QRect(), _COPIED_MS)
+        QToolTip.showText(below, tr("copied {text}", text=self._shown), self, QRect(), _COPIED_MS)

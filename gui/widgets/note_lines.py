@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from core.language import tr
 from core.problems import Problem
 from gui import theme
 from gui.widgets.live_text import LiveText
@@ -63,4 +64,5 @@ class _Line(QWidget):
     def show_problem(self, problem: Problem) -> None:
         self._icon.set_severity(problem.severity)
         word = theme.colors().severity(problem.severity).word
-        self.text.set_text(" ".join(w for w in (f"{word}: {problem.message}", problem.advice) if w))
+        words = (f"{word}: {tr(problem.message)}", tr(problem.advice))
+        self.text.set_text(" ".join(filter(None, words)))

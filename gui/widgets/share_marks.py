@@ -6,6 +6,7 @@ from PySide6.QtCore import QPoint, QPointF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 
+from core.language import tr, trn, written
 from gui import theme
 from gui.theme import Colors
 from gui.widgets.curves_plot import line_pen
@@ -73,9 +74,11 @@ class MarkButton(QCheckBox):
 
     def set_words(self, name: str, count: int) -> None:
         """What it stands for, and how many there are."""
-        self.setText(f"{name} {count:,}")
-        self.setAccessibleName(f"{name}, {count:,} runs")
-        self.setToolTip(f"Show or hide the runs of {name}")
+        self.setText(f"{name} {written(count)}")
+        self.setAccessibleName(
+            trn("{name}, {count:,} runs", "{name}, {count:,} runs", count, name=name)
+        )
+        self.setToolTip(tr("Show or hide the runs of {name}", name=name))
         self.updateGeometry()
 
     def hitButton(self, pos: QPoint) -> bool:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QWidget
 
 from core.drawing.ticks import decades
+from core.language import mark, tr, written
 from gui.theme import Colors
 from gui.widgets.plot_frame import Axis, Frame
 from gui.widgets.plot_legend import area_brush
@@ -18,8 +19,7 @@ from gui.widgets.point_plot import PointPlot
 from gui.widgets.share_marks import draw_mark
 
 _STEP = 20.0  # per cent between two marks
-_LINE = "expected here, by size"
-_PLAN = "this plan"
+_LINE = mark("expected here, by size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +100,20 @@ class SharePlot(PointPlot[ShareDot]):
         shares = tuple(n * _STEP for n in range(round(top / _STEP) + 1))
         return (
             Axis(
-                f"{self._unit} read for one token",
+                tr("{unit} read for one token", unit=self._unit),
                 sizes[0],
                 sizes[-1],
                 tuple(sizes),
-                lambda v: f"{v:,.10g}",
+                lambda v: written(v, ",.10g"),
                 True,
             ),
-            Axis("share of the peak bandwidth", 0, top, shares, lambda v: f"{v:.0f} %"),
+            Axis(
+                tr("share of the peak bandwidth"),
+                0,
+                top,
+                shares,
+                lambda v: f"{written(v, '.0f')} %",
+            ),
         )
 
     def head_height(self, metrics: QFontMetricsF, width: float) -> float:
@@ -124,10 +130,11 @@ class SharePlot(PointPlot[ShareDot]):
             painter.fillRect(swatch, area_brush(colors.accent))
             painter.setPen(QPen(QColor(colors.accent), 2))
             painter.drawLine(QPointF(x, y), QPointF(x + line * 2, y))
-            x = self._draw_words(painter, x + line * 2.5, y, _LINE, colors) + line
+            x = self._draw_words(painter, x + line * 2.5, y, tr(_LINE), colors) + line
         if self._here is not None:
             _draw_bar(painter, QPointF(x, y - line * 0.4), y, QPointF(x, y + line * 0.4), colors)
-            self._draw_words(painter, x + line * 0.8, y, f"{_PLAN}, and its band", colors)
+            words = tr("this plan, and its band")
+            self._draw_words(painter, x + line * 0.8, y, words, colors)
 
     def draw(self, painter: QPainter, frame: Frame, colors: Colors) -> None:
         """The band, the line, the dots and the bar; the user's own dots on top."""

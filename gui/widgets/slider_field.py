@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QLocale, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import (
     QComboBox,
@@ -18,11 +18,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import tr, written
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.stop_slider import SliderMark, StopSlider
-
-# Numbers on the screen are grouped by commas everywhere, whatever the system's language.
-NUMBERS = QLocale(QLocale.Language.English, QLocale.Country.UnitedStates)
 
 
 class _Field(QWidget):
@@ -43,7 +41,7 @@ class _Field(QWidget):
         self.slider.setMinimumWidth(6 * self.fontMetrics().averageCharWidth())
         self.label = QLabel(label)
         self.label.setBuddy(self.slider)
-        box.setAccessibleName(f"{name}, exact")
+        box.setAccessibleName(tr("{name}, exact", name=name))
         box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         QuietWheel(self).guard(self.slider, box)
         self.slider.sliderPressed.connect(self.pressed)
@@ -103,7 +101,6 @@ class SliderField(_Field):
         super().__init__(label, self.box, parent)
         self._unit = unit
         self._mark: SliderMark | None = None
-        self.box.setLocale(NUMBERS)
         self.box.setGroupSeparatorShown(True)
         self.box.setKeyboardTracking(False)
         self.box.setSingleStep(step)
@@ -150,7 +147,7 @@ class SliderField(_Field):
 
     def _show(self) -> None:
         self.slider.set_value(self.value)
-        words = f"{self.value:,} {self._unit}".rstrip()
+        words = f"{written(self.value)} {self._unit}".rstrip()
         self.slider.setAccessibleDescription(words)
 
 

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
+from core.language import tr
 from core.units import UnitSystem, format_bytes, format_exact_bytes, format_share
 from gui import theme
 from gui.widgets.pictures import Picture
@@ -33,11 +34,11 @@ class Segment(NamedTuple):
 def sentence(segments: Sequence[Segment], units: UnitSystem) -> str:
     """The bar in words, the largest part first."""
     if not segments:
-        return "What one token reads is not known."
+        return tr("What one token reads is not known.")
     total = sum(each.bytes for each in segments)
     parts = sorted(segments, key=lambda each: -each.bytes)
     words = ", ".join(f"{each.whole_name} {format_bytes(each.bytes, units)}" for each in parts)
-    return f"One token reads {format_bytes(total, units)}: {words}."
+    return tr("One token reads {size}: {parts}.", size=format_bytes(total, units), parts=words)
 
 
 class TokenBar(QWidget, Spoken):
@@ -53,7 +54,7 @@ class TokenBar(QWidget, Spoken):
         self._units = UnitSystem.GIB
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
-        self.setAccessibleName("Bytes of one token by part")
+        self.setAccessibleName(tr("Bytes of one token by part"))
         Picture(self)
 
     def set_segments(self, segments: Sequence[Segment], whole: int, units: UnitSystem) -> None:
@@ -118,18 +119,21 @@ class TokenBar(QWidget, Spoken):
             total = sum(each.bytes for each in self._segments)
             for each, left, right in self.edges():
                 if left <= event.pos().x() < right:
-                    words = (
-                        f"{each.whole_name}: {format_bytes(each.bytes, self._units)} "
-                        f"({format_exact_bytes(each.bytes)}), "
-                        f"{format_share(each.bytes / total)} of what one token reads"
+                    words = tr(
+                        "{name}: {size} ({exact}), {share} of what one token reads",
+                        name=each.whole_name,
+                        size=format_bytes(each.bytes, self._units),
+                        exact=format_exact_bytes(each.bytes),
+                        share=format_share(each.bytes / total),
                     )
                     QToolTip.showText(event.globalPos(), words, self)
                     return True
             more = self._whole - total
             if self._segments and more > 0:
-                words = (
-                    f"{format_bytes(more, self._units)} more are read for a token at the right end "
-                    "of the curve, where the cache is fullest"
+                words = tr(
+                    "{size} more are read for a token at the right end of the curve, where "
+                    "the cache is fullest",
+                    size=format_bytes(more, self._units),
                 )
                 QToolTip.showText(event.globalPos(), words, self)
             else:

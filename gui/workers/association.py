@@ -20,6 +20,7 @@ from PySide6.QtCore import QByteArray, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
+from core.language import tr
 from core.problems import Problem
 from gui.workers import windows_files
 from gui.workers.runner import Function, Handle
@@ -247,8 +248,10 @@ def _windows_state() -> Association:
 def _mac() -> Problem:
     return Problem(
         "bundle-only",
-        "On macOS an application says in its bundle which files it opens.",
-        advice="Use the application bundle, and choose it in the Finder under Get Info, Open with.",
+        tr("On macOS an application says in its bundle which files it opens."),
+        advice=tr(
+            "Use the application bundle, and choose it in the Finder under Get Info, Open with."
+        ),
     )
 
 
@@ -256,6 +259,6 @@ def _failed(error: OSError) -> Problem:
     reason = error.strerror or str(error)
     return Problem(
         "not-written",
-        f"The desktop's files could not be written: {reason}.",
-        advice="Check that your home folder can be written to.",
+        tr("The desktop's files could not be written: {reason}.", reason=reason),
+        advice=tr("Check that your home folder can be written to."),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.gguf import display
 from core.gguf.header import Header
+from core.language import tr
 from core.problems import Problem, Severity
 from core.tokens import (
     Counted,
@@ -137,19 +138,25 @@ def _read(path: Path) -> str | Problem:
             data = file.read(_LARGEST + 1)
     except OSError as error:
         return Problem(
-            "unreadable-text", f"{name} cannot be read ({error.strerror}).", Severity.WARNING
+            "unreadable-text",
+            tr("{name} cannot be read ({reason}).", name=name, reason=error.strerror),
+            Severity.WARNING,
         )
     if len(data) > _LARGEST:
         return Problem(
             "large-text",
-            f"{name} has more than {format_bytes(_LARGEST)}; no context holds so long a text.",
+            tr(
+                "{name} has more than {size}; no context holds so long a text.",
+                name=name,
+                size=format_bytes(_LARGEST),
+            ),
             Severity.WARNING,
         )
     if b"\0" in data[:_LOOKED_AT]:
         return Problem(
             "no-text",
-            f"{name} is no plain text.",
+            tr("{name} is no plain text.", name=name),
             Severity.WARNING,
-            "Save it as a text file first.",
+            tr("Save it as a text file first."),
         )
     return data.decode("utf-8", "replace")

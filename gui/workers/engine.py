@@ -21,6 +21,7 @@ from core.check.dry_run import PROGRAMS
 from core.check.engine_ends import ending
 from core.check.engine_log import EngineLog, read, says_enough, up_to_enough
 from core.check.programs import find
+from core.language import tr
 from core.problems import Problem
 from gui.workers.runner import Function, Handle
 
@@ -95,13 +96,19 @@ def reading_log(path: Path) -> Function:
                 data = file.read(LOG_LIMIT + 1)
         except OSError as error:
             return LogFile(
-                path, "", _problem("engine-log", f"The log could not be read: {error}.", path)
+                path,
+                "",
+                _problem(
+                    "engine-log", tr("The log could not be read: {reason}.", reason=error), path
+                ),
             )
         if len(data) > LOG_LIMIT:
-            message = f"The log is longer than {LOG_LIMIT // 10**6} MB; its beginning is used."
+            message = tr(
+                "The log is longer than {size} MB; its beginning is used.", size=LOG_LIMIT // 10**6
+            )
             return LogFile(path, _text(data[:LOG_LIMIT]), _problem("engine-log", message, path))
         if data.startswith(b"GGUF"):
-            message = "This is a model, not a log."
+            message = tr("This is a model, not a log.")
             return LogFile(path, "", _problem("engine-log", message, path))
         return LogFile(path, _text(data))
 
@@ -123,8 +130,8 @@ def _run(command: tuple[str, ...], seconds: float, handle: Handle) -> EngineRun:
         words = error.strerror or str(error)
         problem = Problem(
             "engine-start",
-            f"The program could not be started: {words}.",
-            advice="Choose another folder of llama.cpp, or make the file executable.",
+            tr("The program could not be started: {reason}.", reason=words),
+            advice=tr("Choose another folder of llama.cpp, or make the file executable."),
             where=command[0],
         )
         return EngineRun(command, "", None, problem)
@@ -157,16 +164,18 @@ def _judged(
     if problem is None and late:
         problem = Problem(
             "engine-late",
-            f"It did not say its sizes within {seconds:.0f} s and was ended.",
-            advice="A model on a slow disk takes longer the first time: try again.",
+            tr("It did not say its sizes within {seconds:.0f} s and was ended.", seconds=seconds),
+            advice=tr("A model on a slow disk takes longer the first time: try again."),
             where=command[0],
         )
     if problem is None:
         problem = Problem(
             "engine-silent",
-            "It ended without saying what it would allocate.",
-            advice="Builds from before December 2025 have no dry run: start it yourself with -v "
-            "and drop its log here.",
+            tr("It ended without saying what it would allocate."),
+            advice=tr(
+                "Builds from before December 2025 have no dry run: start it yourself with -v "
+                "and drop its log here."
+            ),
             where=command[0],
         )
     return EngineRun(command, text, None, problem)

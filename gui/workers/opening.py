@@ -11,6 +11,7 @@ from pathlib import Path
 from core.gguf import display, open_file
 from core.gguf.header import Header
 from core.gguf.names import is_projector
+from core.language import tr
 from core.model import model_from
 from core.model.model import Model
 from core.problems import Problem, Severity
@@ -92,24 +93,30 @@ def _difference(header: Header) -> Problem | None:
         now = header.path.stat()
     except OSError as error:
         gone = isinstance(error, FileNotFoundError)
-        what = "is not there any more" if gone else f"cannot be reached ({error.strerror})"
         return Problem(
             "file-gone",
-            f"{name} {what}; what is shown was read before.",
+            tr("{name} is not there any more; what is shown was read before.", name=name)
+            if gone
+            else tr(
+                "{name} cannot be reached ({reason}); what is shown was read before.",
+                name=name,
+                reason=error.strerror,
+            ),
             Severity.WARNING,
-            "Put it back, or open it from where it lies now.",
+            tr("Put it back, or open it from where it lies now."),
             where,
         )
     if (now.st_size, now.st_mtime_ns) == (header.file_bytes, header.modified_ns):
         return None
+    message = tr("{name} has changed on disk since it was read.", name=name)
     if now.st_size > header.file_bytes:
-        sizes = [format_exact_bytes(size) for size in (header.file_bytes, now.st_size)]
-        what = (
-            f"has grown from {sizes[0]} to {sizes[1]} since it was read, and may still be written"
+        message = tr(
+            "{name} has grown from {before} to {size} since it was read, and may still be written.",
+            name=name,
+            before=format_exact_bytes(header.file_bytes),
+            size=format_exact_bytes(now.st_size),
         )
-    else:
-        what = "has changed on disk since it was read"
-    return Problem("file-changed", f"{name} {what}.", Severity.WARNING, "Reload it.", where)
+    return Problem("file-changed", message, Severity.WARNING, tr("Reload it."), where)
 
 
 def _summary(model: Model) -> Summary:

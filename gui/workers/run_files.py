@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from core.language import tr
 from core.measure.history import History, HistoryError, Stored
 from core.measure.history.transfer import (
     TransferError,
@@ -35,7 +36,7 @@ def exporting(read: Read, path: Path) -> Function:
         except OSError as error:
             return Problem(
                 "export",
-                f"The file could not be written: {error.strerror or error}.",
+                tr("The file could not be written: {reason}.", reason=error.strerror or error),
                 where=str(path),
             )
         return len(runs)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.check.driver import Used
+from core.language import tr
 from core.measure import inner, launch
 from core.measure.launch import LoadLog, Phase
 from core.measure.telemetry import memory_used
@@ -165,7 +166,7 @@ class OwnServer(QObject):
             problem = launch.ended(self.command[0], code, self.log.text)
             if problem is None:
                 problem = Problem(
-                    "engine-ended", "llama-server ended by itself.", where=self.command[0]
+                    "engine-ended", tr("llama-server ended by itself."), where=self.command[0]
                 )
         self.url = ""
         self.changed.emit()

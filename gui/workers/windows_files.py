@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from core.language import tr
+
 PROG_ID = "Weighbridge.gguf"
 # What Windows itself makes of a program that somebody looked up by "Open with".
 BROWSED = r"Applications\weighbridge.exe"
@@ -42,12 +44,12 @@ def entries(command: Sequence[str], icon: str) -> tuple[Entry, ...]:
     """What is written. ``command`` starts the program without a file, ``icon`` is the file that
     holds its icon."""
     return (
-        (_OURS, "", "GGUF language model"),
+        (_OURS, "", tr("GGUF language model")),
         (rf"{_OURS}\DefaultIcon", "", f"{icon},0"),
         (rf"{_OURS}\shell\open\command", "", f'{subprocess.list2cmdline(command)} "%1"'),
         (_OPEN_WITH, PROG_ID, None),
         (_CAPABILITIES, "ApplicationName", "Weighbridge"),
-        (_CAPABILITIES, "ApplicationDescription", "Weigh a language model before you load it"),
+        (_CAPABILITIES, "ApplicationDescription", tr("Weigh a language model before you load it")),
         (rf"{_CAPABILITIES}\FileAssociations", ".gguf", PROG_ID),
         (_REGISTERED, "Weighbridge", _CAPABILITIES),
     )

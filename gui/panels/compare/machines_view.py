@@ -41,7 +41,6 @@ from gui.widgets.menu_button import MenuButton
 from gui.widgets.pictures import ask_for_picture
 from gui.widgets.plot_frame import FramedPlot
 from gui.widgets.quiet_wheel import QuietWheel
-from gui.widgets.slider_field import NUMBERS
 from gui.widgets.text import Style, Text
 from gui.widgets.together import label_for, labelled, together
 from gui.widgets.wrap import Wrap
@@ -230,7 +229,6 @@ class MachinesView(QScrollArea):
         self.add = AddMachine(self._document, self._chosen)
         self.ram = RamRow(self._chosen)
         self.prompt = QSpinBox()
-        self.prompt.setLocale(NUMBERS)
         self.prompt.setGroupSeparatorShown(True)
         self.prompt.setRange(1, _MOST_TOKENS)
         self.prompt.setSingleStep(256)

@@ -27,7 +27,6 @@ from gui.document import Document
 from gui.widgets.block_picture import BlockPicture
 from gui.widgets.live_text import LiveText
 from gui.widgets.share_bars import ShareBars, ShareRow
-from gui.widgets.slider_field import NUMBERS
 from gui.widgets.text import Style, Text
 from gui.widgets.together import labelled
 from gui.widgets.wrap import Wrap
@@ -218,7 +217,6 @@ def _reading(file: ModelFile, tensor: Tensor, row: int, first: int) -> Function:
 def _box(name: str) -> QSpinBox:
     box = QSpinBox()
     box.setAccessibleName(name)
-    box.setLocale(NUMBERS)
     box.setGroupSeparatorShown(True)
     box.setKeyboardTracking(False)
     return box

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.gguf import display
+from core.language import mark, tr
 from core.library import Entry, Folder, known_folders, with_own
 from core.machine.machine import Machine
 from core.problems import Problem
@@ -47,9 +48,9 @@ _COLUMNS = frozenset(
 )
 _ALL_COLUMNS = 125  # letters; a narrower window has not all of them
 _LEFT_OUT = frozenset(("where", "bits_per_weight", "parameters"))
-_EMPTY = (
-    "No model was found. Add the folder in which yours lie, or open a link to look at one before "
-    "it is downloaded."
+_EMPTY = mark(
+    "No model was found. Add the folder in which yours lie, or open a link to look at one "
+    "before it is downloaded."
 )
 _WATCHED = 256  # folders; each costs the system a handle
 # After a change one waits until it is over; whoever comes back sees what changed meanwhile.
@@ -86,16 +87,18 @@ class LibraryDialog(QDialog):
         self.watcher = QFileSystemWatcher(self)
         self.sheet = ModelSheet(_COLUMNS)
         self.table = SheetView(self.sheet, "model")
-        self.filter = FilterEdit("Filter by name, quantization, folder, “fits”…")
-        self.helpers = QCheckBox("&Helper files")
+        self.filter = FilterEdit(tr("Filter by name, quantization, folder, “fits”…"))
+        self.helpers = QCheckBox(tr("&Helper files"))
         self.problems = ProblemArea({})
         self.status = LiveText(Style.MUTED, wrap=True)
         self.detail = ElidedText(style=Style.MUTED)
-        self.open_button = QPushButton("&Open")
-        self.again_button = QPushButton("&Search again")
-        self.stop_button = QPushButton("S&top")
-        self.folders_button = MenuButton("Folders", "Folders that are searched", self._fill_folders)
-        self.close_button = QPushButton("Close")
+        self.open_button = QPushButton(tr("&Open"))
+        self.again_button = QPushButton(tr("&Search again"))
+        self.stop_button = QPushButton(tr("S&top"))
+        self.folders_button = MenuButton(
+            tr("Folders"), tr("Folders that are searched"), self._fill_folders
+        )
+        self.close_button = QPushButton(tr("Close"))
         self._rest = QTimer(self)
         self._build()
         self._connect()
@@ -203,8 +206,8 @@ class LibraryDialog(QDialog):
         self.sheet.show(lines, units, anew=anew)
         self._fit_columns()
         words = summary_of(models, len(entries) - len(models), units)
-        self.status.set_text(f"Searching… {words}" if running else words)
-        self.table.set_placeholder("Searching…" if running else _EMPTY)
+        self.status.set_text(tr("Searching… {words}", words=words) if running else words)
+        self.table.set_placeholder(tr("Searching…") if running else tr(_EMPTY))
         self.problems.set_problems(self._faults)
         self.again_button.setVisible(not running)
         self.stop_button.setVisible(running)
@@ -221,8 +224,10 @@ class LibraryDialog(QDialog):
 
     def _show_machine(self) -> None:
         machine = self._document.this_computer
-        name = display(machine.name) if machine is not None else "this computer"
-        self.machine.set_text(f"fits and ceiling: on {name}, with the default settings")
+        name = display(machine.name) if machine is not None else tr("this computer")
+        self.machine.set_text(
+            tr("fits and ceiling: on {machine}, with the default settings", machine=name)
+        )
 
     # What Qt asks.
 
@@ -272,24 +277,25 @@ class LibraryDialog(QDialog):
     # How it is put together.
 
     def _fill_folders(self, menu: QMenu) -> None:
-        add = menu.addAction("&Add a folder…")
+        add = menu.addAction(tr("&Add a folder…"))
         add.triggered.connect(self._ask_for_folder)
-        menu.addSection("Yours")
+        menu.addSection(tr("Yours"))
         for name in self._own:
             text = display(name).replace("&", "&&")
-            action = menu.addAction(f"Remove {text}")
+            action = menu.addAction(tr("Remove {folder}", folder=text))
             action.triggered.connect(lambda _=False, n=name: self.remove_folder(n))
-        menu.addSection("Of other programs")
+        menu.addSection(tr("Of other programs"))
         for folder in self._known:
             text = display(str(folder.path)).replace("&", "&&")
             menu.addAction(f"{folder.title}: {text}").setEnabled(False)
 
     def _ask_for_folder(self) -> None:
-        name = QFileDialog.getExistingDirectory(self, "Search a folder for models")
+        name = QFileDialog.getExistingDirectory(self, tr("Search a folder for models"))
         if name:
             self.add_folder(Path(name))
 
     def _build(self) -> None:
+<<<<<<< HEAD
         self.setWindowTitle("Models on this computer")
         self.machine = LiveText(Style.MUTED, wrap=True)
         self.table.setAccessibleName("Models on this computer")
@@ -299,6 +305,19 @@ class LibraryDialog(QDialog):
         self.stop_button.setToolTip("Keep what was found (Esc)")
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MS)
+=======
+        self.setWindowTitle(tr("Models on this computer"))
+        self.machine = LiveText(Style.MUTED)
+        self.table.setAccessibleName(tr("Models on this computer"))
+        self.helpers.setToolTip(tr("Projectors, adapters, importance matrices: they serve a model"))
+        self.open_button.setToolTip(tr("Plan with it (Enter)"))
+        self.again_button.setToolTip(tr("Look for models again (F5)"))
+        self.stop_button.setToolTip(tr("Keep what was found (Esc)"))
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MS)
+        top = Wrap()
+        top.set_cells([Text(tr("Models on this computer"), Style.HEADLINE), self.machine])
+>>>>>>> c83f061 (Library, links, tables, tensors, metadata and workers can be translated; boxes write numbers as the window does)
         line = QHBoxLayout()
         line.addWidget(self.filter, 1)
         line.addWidget(self.helpers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.gguf import display
+from core.language import tr, trn
 from core.library import Entry, State
 from core.units import UnitSystem, format_bytes
 from gui.tables.model_rows import ModelLine
@@ -13,10 +14,10 @@ def line_of(entry: Entry) -> ModelLine:
     facts, fit = entry.facts, entry.fit
     state = ""
     if entry.state is not State.WHOLE:
-        state = entry.state.value
+        state = tr(entry.state.value)
         fit = None
     elif facts is not None and entry.helper:
-        state = facts.kind.value
+        state = tr(facts.kind.value)
     elif fit is None:
         state = "…"
     return ModelLine(
@@ -39,10 +40,10 @@ def words_of(entry: Entry) -> str:
     """Where it lies, how many files it has, what lies beside it, and what is wrong with it."""
     words = [display(str(entry.path))]
     if entry.files > 1:
-        words.append(f"{entry.files} shards")
+        words.append(trn("{count} shard", "{count} shards", entry.files))
     if entry.projectors:
         names = ", ".join(display(path.name) for path in entry.projectors[:3])
-        words.append(f"with {names}")
+        words.append(tr("with {names}", names=names))
     if entry.remark:
         words.append(entry.remark.rstrip("."))
     return " · ".join(words)
@@ -50,11 +51,11 @@ def words_of(entry: Entry) -> str:
 
 def summary_of(entries: list[Entry], helpers: int, units: UnitSystem) -> str:
     """How many there are, and how much they take."""
-    count = "1 model" if len(entries) == 1 else f"{len(entries):,} models"
+    count = trn("{count:,} model", "{count:,} models", len(entries))
     words = [count, format_bytes(sum(entry.bytes for entry in entries), units)]
     waiting = sum(1 for entry in entries if entry.state is State.INCOMPLETE)
     if waiting:
-        words.append(f"{waiting:,} incomplete")
+        words.append(trn("{count:,} incomplete", "{count:,} incomplete", waiting))
     if helpers:
-        words.append("1 helper file" if helpers == 1 else f"{helpers:,} helper files")
+        words.append(trn("{count:,} helper file", "{count:,} helper files", helpers))
     return ", ".join(words)

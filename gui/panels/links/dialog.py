@@ -18,18 +18,19 @@ from PySide6.QtWidgets import (
 )
 
 from core.gguf import display
+from core.language import mark, tr, trc
 from core.remote import Link, RepositoryLink, is_link, read_link
 from gui.widgets.dialog_size import open_at
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
 
 _WIDTH = 76  # letters
-_EXPLANATION = (
-    "A page or a file of Hugging Face, or a GGUF file on any web server. Only the header is read, "
-    "a few megabytes; the weights stay where they are. For models that ask for consent, put an "
-    "access token into the environment variable HF_TOKEN."
+_EXPLANATION = mark(
+    "A page or a file of Hugging Face, or a GGUF file on any web server. Only the header "
+    "is read, a few megabytes; the weights stay where they are. For models that ask for "
+    "consent, put an access token into the environment variable HF_TOKEN."
 )
-_PLACEHOLDER = "https://huggingface.co/…   or   org/model   or   org/model:Q4_K_M"
+_PLACEHOLDER = mark("https://huggingface.co/…   or   org/model   or   org/model:Q4_K_M")
 
 
 class LinkDialog(QDialog):
@@ -39,22 +40,22 @@ class LinkDialog(QDialog):
 
     def __init__(self, recent: Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Open a link")
+        self.setWindowTitle(tr("Open a link"))
         self._link: Link | None = None
         self.box = QComboBox()
         self.box.setEditable(True)
         self.box.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.box.addItems(list(recent))
         self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.box.setAccessibleName("Link")
+        self.box.setAccessibleName(trc("what is pasted", "Link"))
         edit = self.box.lineEdit()
         assert edit is not None
         self.edit = edit
-        edit.setPlaceholderText(_PLACEHOLDER)
-        edit.setAccessibleName("Link")
+        edit.setPlaceholderText(tr(_PLACEHOLDER))
+        edit.setAccessibleName(trc("what is pasted", "Link"))
         edit.setClearButtonEnabled(True)
         self.found = LiveText(wrap=True)
-        self.open_button = QPushButton("&Open")
+        self.open_button = QPushButton(tr("&Open"))
         self.open_button.setDefault(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Cancel)
         buttons.addButton(self.open_button, QDialogButtonBox.ButtonRole.AcceptRole)
@@ -64,10 +65,10 @@ class LinkDialog(QDialog):
         buttons.accepted.connect(self._take)
         buttons.rejected.connect(self.reject)
         column = QVBoxLayout(self)
-        column.addWidget(Text("Paste the address of a model", Style.STRONG))
+        column.addWidget(Text(tr("Paste the address of a model"), Style.STRONG))
         column.addWidget(self.box)
         column.addWidget(self.found)
-        column.addWidget(Text(_EXPLANATION, Style.MUTED, wrap=True))
+        column.addWidget(Text(tr(_EXPLANATION), Style.MUTED, wrap=True))
         column.addStretch(1)
         column.addWidget(buttons)
         self.box.editTextChanged.connect(self._read)
@@ -99,14 +100,22 @@ class LinkDialog(QDialog):
 
 def _meaning(link: Link) -> str:
     if isinstance(link, RepositoryLink):
-        words = f"The models of {display(link.name)} on {urlsplit(link.hub).hostname}"
+        words = [
+            tr(
+                "The models of {name} on {host}",
+                name=display(link.name),
+                host=urlsplit(link.hub).hostname,
+            )
+        ]
         if link.folder:
-            words += f", folder {display(link.folder)}"
+            words.append(tr("folder {name}", name=display(link.folder)))
         if link.revision != "main":
-            words += f", revision {display(link.revision)}"
-        return f"{words}, {display(link.label)} first" if link.label else words
+            words.append(tr("revision {name}", name=display(link.revision)))
+        if link.label:
+            words.append(tr("{label} first", label=display(link.label)))
+        return ", ".join(words)
     parts = urlsplit(link.url)
-    return f"A file on {parts.hostname}"
+    return tr("A file on {host}", host=parts.hostname)
 
 
 def _from_clipboard() -> str:

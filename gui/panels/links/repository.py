@@ -10,6 +10,7 @@ from PySide6.QtGui import QCloseEvent, QKeyEvent
 from PySide6.QtWidgets import QDialog, QPushButton, QVBoxLayout, QWidget
 
 from core.gguf import display
+from core.language import mark, tr, trn
 from core.library import facts_of, fit_of
 from core.problems import Problem
 from core.remote import FileLink, RepositoryLink
@@ -30,8 +31,8 @@ from gui.workers.runner import Runner
 
 _SIZE = (112, 34)  # letters and lines
 _COLUMNS = frozenset(("name", "label", "bits_per_weight", "bytes", "verdict", "ceiling_tok_s"))
-_HEADER = "A header has some megabytes; no weights are downloaded."
-_WAITING = "reading…"
+_HEADER = mark("A header has some megabytes; no weights are downloaded.")
+_WAITING = mark("reading…")
 _REST_MS = 150
 
 
@@ -58,16 +59,16 @@ class RepositoryDialog(QDialog):
         self.machine = LiveText(Style.MUTED)
         self.problems = ProblemArea({})
         self.status = LiveText(Style.MUTED, wrap=True)
-        self.check_one = QPushButton("Check &this one")
-        self.check_all = QPushButton("Check &all")
-        self.stop_button = QPushButton("&Stop")
-        self.open_button = QPushButton("&Open")
-        self.close_button = QPushButton("Close")
+        self.check_one = QPushButton(tr("Check &this one"))
+        self.check_all = QPushButton(tr("Check &all"))
+        self.stop_button = QPushButton(tr("&Stop"))
+        self.open_button = QPushButton(tr("&Open"))
+        self.close_button = QPushButton(tr("Close"))
         self._beside = 0
         self._build()
         self._connect()
-        self.status.set_text("Asking for the list of files…")
-        self.table.set_placeholder("Asking for the list of files…")
+        self.status.set_text(tr("Asking for the list of files…"))
+        self.table.set_placeholder(tr("Asking for the list of files…"))
         self._show()
         self.lister.start(links.listing(link))
 
@@ -104,7 +105,7 @@ class RepositoryDialog(QDialog):
             self.status.set_text("")
             return
         self._offers = answer.offers
-        self.table.set_placeholder("There is no GGUF file in this repository.")
+        self.table.set_placeholder(tr("There is no GGUF file in this repository."))
         self._beside = len(answer.projectors)
         self._show(anew=True)
         self._choose_row(self._link.label)
@@ -134,7 +135,9 @@ class RepositoryDialog(QDialog):
         units = self._document.units
         self.sheet.show([self._line(offer) for offer in self._offers], units, anew=anew)
         self.table.share_room()
-        self.machine.set_text(f"fits and ceiling: on {display(self._document.machine.name)}")
+        self.machine.set_text(
+            tr("fits and ceiling: on {machine}", machine=display(self._document.machine.name))
+        )
         running = self.checker.running
         left = [offer for offer in self._offers if offer not in self._checked]
         self.check_all.setEnabled(bool(left) and not running)
@@ -143,16 +146,20 @@ class RepositoryDialog(QDialog):
         self._enable()
         if running:
             done = len(self._offers) - len(left)
-            self.status.set_text(f"{done} of {len(self._offers)} headers read.")
+            self.status.set_text(
+                tr("{done} of {count} headers read.", done=done, count=len(self._offers))
+            )
         elif self._offers:
             sizes = [o.bytes for o in self._offers if o.bytes is not None]
-            words = f"{len(self._offers)} models"
-            if sizes:
-                words += f", {format_bytes(min(sizes), units)}"
-                words += f" to {format_bytes(max(sizes), units)}" if len(sizes) > 1 else ""
+            words = [tr("{count} models", count=len(self._offers))]
+            if len(sizes) > 1:
+                least, most = format_bytes(min(sizes), units), format_bytes(max(sizes), units)
+                words.append(tr("{least} to {most}", least=least, most=most))
+            elif sizes:
+                words.append(format_bytes(sizes[0], units))
             if self._beside:
-                words += f", {self._beside} projectors" if self._beside > 1 else ", 1 projector"
-            self.status.set_text(f"{words}. {_HEADER}")
+                words.append(trn("{count} projector", "{count} projectors", self._beside))
+            self.status.set_text(f"{', '.join(words)}. {tr(_HEADER)}")
 
     def _line(self, offer: Offer) -> ModelLine:
         checked = self._checked.get(offer)
@@ -163,13 +170,16 @@ class RepositoryDialog(QDialog):
         state, about = "", f"{offer.folder}/{offer.name}" if offer.folder else offer.name
         if offer.files > 1 or offer.missing:
             total = offer.files + offer.missing
-            about += f"\n{offer.files} of {total} shards" if offer.missing else f"\n{total} shards"
+            shards = trn("{count} shard", "{count} shards", total)
+            if offer.missing:
+                shards = tr("{found} of {total} shards", found=offer.files, total=total)
+            about += f"\n{shards}"
         if checked is None:
-            state = _WAITING if offer in self._waiting else "not checked"
+            state = tr(_WAITING) if offer in self._waiting else tr("not checked")
         elif checked.problem is not None:
-            state, about = "not readable", f"{about}\n{checked.problem.message}"
+            state, about = tr("not readable"), f"{about}\n{checked.problem.message}"
         elif facts is not None and fit is None:
-            state = facts.kind.value
+            state = tr(facts.kind.value)
         if fit is not None:
             about += f"\n{fit.why}"
         return ModelLine(
@@ -212,15 +222,16 @@ class RepositoryDialog(QDialog):
         super().closeEvent(event)
 
     def _build(self) -> None:
-        self.setWindowTitle(f"{display(self._link.name)} — models")
+        self.setWindowTitle(tr("{name} — models", name=display(self._link.name)))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.name.set_text(display(self._link.name))
         host = urlsplit(self._link.hub).hostname or ""
-        self.place.set_text(f"on {host}" + (f", {self._link.folder}" if self._link.folder else ""))
-        self.table.setAccessibleName("Models of the repository")
-        self.check_one.setToolTip("Read its header: does it fit, and how fast at most?")
-        self.check_all.setToolTip("Read the header of each, a few at a time")
-        self.open_button.setToolTip("Plan with it, without downloading it (Enter)")
+        on = tr("on {host}", host=host)
+        self.place.set_text(f"{on}, {self._link.folder}" if self._link.folder else on)
+        self.table.setAccessibleName(tr("Models of the repository"))
+        self.check_one.setToolTip(tr("Read its header: does it fit, and how fast at most?"))
+        self.check_all.setToolTip(tr("Read the header of each, a few at a time"))
+        self.open_button.setToolTip(tr("Plan with it, without downloading it (Enter)"))
         top = Wrap()
         top.set_cells([self.name, self.place, self.machine])
         foot = Wrap(last_right=True)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from core.gguf import PageError, excerpt, read_page
 from core.gguf.header import Array, Header, Value, ValueType
+from core.language import tr, written
 from core.problems import Problem
 from gui.panels.metadata import reading
 from gui.tables import values
@@ -45,23 +46,23 @@ class ArrayPager(QWidget):
         self._search = Runner("array search", self)
         self.sheet = Sheet(self)
         self.view = SheetView(self.sheet, "element", sortable=False)
-        self.view.setAccessibleName("Elements of the array")
+        self.view.setAccessibleName(tr("Elements of the array"))
         self.problems = BannerStack()
-        self.search = FilterEdit("Find in the whole array")
-        self.find_button = QPushButton("Find next")
+        self.search = FilterEdit(tr("Find in the whole array"))
+        self.find_button = QPushButton(tr("Find next"))
         self.status = Text("", Style.MUTED, wrap=True)
-        self.back = _arrow(Qt.ArrowType.LeftArrow, "Previous page")
-        self.forward = _arrow(Qt.ArrowType.RightArrow, "Next page")
+        self.back = _arrow(Qt.ArrowType.LeftArrow, tr("Previous page"))
+        self.forward = _arrow(Qt.ArrowType.RightArrow, tr("Next page"))
         self.element = QSpinBox()
-        self.element.setAccessibleName("Go to element")
-        self.element.setToolTip("Go to element number")
+        self.element.setAccessibleName(tr("Go to element"))
+        self.element.setToolTip(tr("Go to element number"))
         self.element.setKeyboardTracking(False)
         self.element.setGroupSeparatorShown(True)
         self.page_size = QComboBox()
-        self.page_size.setAccessibleName("Elements a page")
-        self.page_size.setToolTip("Elements a page")
+        self.page_size.setAccessibleName(tr("Elements a page"))
+        self.page_size.setToolTip(tr("Elements a page"))
         for size in _PAGE_SIZES:
-            self.page_size.addItem(f"{size:,} a page", size)
+            self.page_size.addItem(tr("{count:,} a page", count=size), size)
         finder = QHBoxLayout()
         finder.addWidget(self.search, 1)
         finder.addWidget(self.find_button)
@@ -94,7 +95,7 @@ class ArrayPager(QWidget):
         self.view.copied.connect(self.status.set_text)
         self._pages.finished.connect(self._show_page)
         self._search.finished.connect(self._show_found)
-        self._search.ended.connect(lambda: self.find_button.setText("Find next"))
+        self._search.ended.connect(lambda: self.find_button.setText(tr("Find next")))
         self._pages.ended.connect(self._update_turner)
 
     def set_array(self, header: Header | None, array: Array | None) -> None:
@@ -116,7 +117,7 @@ class ArrayPager(QWidget):
         long = array.count > _PAGE_SIZES[0]
         self._turner.setVisible(long)
         self._finder.setVisible(long)
-        self.view.set_placeholder("Reading…" if array.count else "The array is empty.")
+        self.view.set_placeholder(tr("Reading…") if array.count else tr("The array is empty."))
         self.go_to(0)
 
     def go_to(self, element: int) -> None:
@@ -150,8 +151,8 @@ class ArrayPager(QWidget):
             return
         row = self.view.current_row()
         start = self._start + row + 1 if row >= 0 else 0
-        self.status.set_text(f"Looking for “{excerpt(words)}”…")
-        self.find_button.setText("Stop")
+        self.status.set_text(tr("Looking for “{words}”…", words=excerpt(words)))
+        self.find_button.setText(tr("Stop"))
 
         def look(handle: Handle) -> int | Problem | None:
             try:
@@ -170,7 +171,7 @@ class ArrayPager(QWidget):
     def _show_page(self, answer: tuple[int, Sequence[Value]] | Problem) -> None:
         if isinstance(answer, Problem):
             self.problems.set_problems([answer])
-            self.view.set_placeholder("The page could not be read.")
+            self.view.set_placeholder(tr("The page could not be read."))
             return
         self.problems.set_problems(())
         self._start, items = answer
@@ -184,7 +185,9 @@ class ArrayPager(QWidget):
         if isinstance(answer, Problem):
             self.problems.set_problems([answer])
         elif answer is None:
-            self.status.set_text(f"“{excerpt(self.search.text())}” is in no element.")
+            self.status.set_text(
+                tr("“{words}” is in no element.", words=excerpt(self.search.text()))
+            )
         else:
             self.go_to(answer)
 
@@ -193,21 +196,21 @@ class ArrayPager(QWidget):
         last = start + len(items) - 1
 
         def text(row: int) -> str:
-            return values.item_text(items[row], element) or "(empty)"
+            return values.item_text(items[row], element) or tr("(empty)")
 
         columns = (
             Column(
                 "element",
-                "Number",
-                lambda row: f"{start + row:,}",
+                tr("Number"),
+                lambda row: written(start + row),
                 lambda row: start + row,
                 lambda: range(len(items)),
                 number=True,
-                widest=f"{max(last, 0):,}",
+                widest=written(max(last, 0)),
             ),
             Column(
                 "value",
-                "Value",
+                tr("Value"),
                 text,
                 lambda row: values.json_value(items[row], element),
                 lambda: range(len(items)),
@@ -229,7 +232,14 @@ class ArrayPager(QWidget):
         self.element.blockSignals(False)
         if shown:
             end = self._start + shown - 1
-            self.status.set_text(f"{self._start:,} to {end:,} of {count:,}, counted from 0")
+            self.status.set_text(
+                tr(
+                    "{first:,} to {last:,} of {count:,}, counted from 0",
+                    first=self._start,
+                    last=end,
+                    count=count,
+                )
+            )
 
 
 def _arrow(arrow: Qt.ArrowType, words: str) -> QToolButton:

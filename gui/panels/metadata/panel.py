@@ -19,11 +19,13 @@ from PySide6.QtWidgets import (
 
 from core.gguf import PageError, display, excerpt
 from core.gguf.header import Entry, Header
+from core.language import tr, trn
 from core.problems import Problem
 from core.tabular import TextFormat
 from gui.document import Document
 from gui.panels.metadata import reading
 from gui.panels.metadata.value_view import ValueView
+from gui.tables.copied import copied_words
 from gui.tables.filter_edit import FilterEdit
 from gui.tables.metadata import MetadataTable
 from gui.tables.view import SheetView
@@ -51,15 +53,17 @@ class MetadataPanel(QWidget):
         self._previews.finished.connect(self._show_previews)
         self._exports = Runner("metadata export", self)
         self._exports.finished.connect(self._exported)
-        self.filter = FilterEdit("Search keys and values")
+        self.filter = FilterEdit(tr("Search keys and values"))
         self.table = MetadataTable(self)
         self.view = SheetView(self.table, "key", forms=_FORMS)
-        self.view.setAccessibleName("Metadata")
+        self.view.setAccessibleName(tr("Metadata"))
         self.view.copy_by(self.copy_rows)
         self.value = ValueView(with_window=True)
         self.status = Text("", Style.MUTED, wrap=True)
         self.problems = BannerStack()
-        self.copy_button = MenuButton("Copy", "Copy or save keys as Markdown or JSON", self._fill)
+        self.copy_button = MenuButton(
+            tr("Copy"), tr("Copy or save keys as Markdown or JSON"), self._fill
+        )
         row = QHBoxLayout()
         row.addWidget(self.filter, 1)
         row.addWidget(self.copy_button)
@@ -154,7 +158,7 @@ class MetadataPanel(QWidget):
             return
         entries = [self.table.entry(row) for row in rows]
         first = {n: self.table.first_items(row) for n, row in enumerate(rows)}
-        self.status.set_text("Reading…")
+        self.status.set_text(tr("Reading…"))
 
         def work(handle: Handle) -> tuple[str | None, str] | Problem:
             try:
@@ -163,17 +167,27 @@ class MetadataPanel(QWidget):
                 else:
                     text = reading.markdown_of(entries, first)
                 if path is None:
-                    return text, f"{_keys(entries)} copied as {form.value}"
+                    return text, copied_words("key", len(entries), form)
                 if not handle.cancelled():
                     path.write_text(text, encoding="utf-8", newline="\n")
-                return None, f"{_keys(entries)} saved as {form.value} in {display(path.name)}"
+                return None, trn(
+                    "{count:,} key saved as {format} in {file}",
+                    "{count:,} keys saved as {format} in {file}",
+                    len(entries),
+                    format=form.value,
+                    file=display(path.name),
+                )
             except PageError as error:
                 return error.problem
             except OSError as error:
                 return Problem(
                     "not-saved",
-                    f"{display(str(path))} could not be written: {error.strerror or error}.",
-                    advice="Choose another folder.",
+                    tr(
+                        "{name} could not be written: {reason}.",
+                        name=display(str(path)),
+                        reason=error.strerror or error,
+                    ),
+                    advice=tr("Choose another folder."),
                 )
 
         self._exports.start(work)
@@ -190,18 +204,18 @@ class MetadataPanel(QWidget):
 
     def _fill(self, menu: QMenu) -> None:
         self.view.add_copy_actions(menu)
-        menu.addSection("Save all")
+        menu.addSection(tr("Save all"))
         for form in _FORMS:
-            action = menu.addAction(f"Save all as {form.value}…")
+            action = menu.addAction(tr("Save all as {format}…", format=form.value))
             action.triggered.connect(lambda _checked=False, f=form: self._ask_where(f))
 
     def _ask_where(self, form: TextFormat) -> None:
         header = self.table.header
         if header is None:
             return
-        name = f"{header.path.stem} metadata{_SUFFIXES[form]}"
+        name = tr("{name} metadata", name=header.path.stem) + _SUFFIXES[form]
         chosen, _ = QFileDialog.getSaveFileName(
-            self, f"Save metadata as {form.value}", str(Path.home() / name)
+            self, tr("Save metadata as {format}", format=form.value), str(Path.home() / name)
         )
         if chosen:
             self.save_all(Path(chosen), form)
@@ -209,25 +223,26 @@ class MetadataPanel(QWidget):
     def _count(self) -> None:
         model = self._document.model
         if model is None:
-            self.view.set_placeholder("Open a GGUF file to see its metadata.")
+            self.view.set_placeholder(tr("Open a GGUF file to see its metadata."))
             self.status.set_text("")
             return
         total, shown = self.table.total, len(self.table.rows)
-        placeholder = "" if total else "This file holds no metadata."
+        placeholder = "" if total else tr("This file holds no metadata.")
         if total and not shown:
-            placeholder = (
-                f"“{excerpt(self.filter.text())}” is in no key and no value. Long arrays "
-                "are searched one by one: choose a key. Esc in the field shows all keys."
+            placeholder = tr(
+                "“{words}” is in no key and no value. Long arrays are searched one by one: "
+                "choose a key. Esc in the field shows all keys.",
+                words=excerpt(self.filter.text()),
             )
         self.view.set_placeholder(placeholder)
         words = [_count_words(total)]
         if shown != total:
-            words.append(f"{shown:,} shown")
+            words.append(trn("{count:,} shown", "{count:,} shown", shown))
         duplicates = sum(entry.duplicate for entry in model.file.header.entries)
         if duplicates:
-            words.append(f"{duplicates:,} duplicate")
+            words.append(trn("{count:,} duplicate", "{count:,} duplicate", duplicates))
         if len(model.file.headers) > 1:
-            words.append(f"of {display(model.file.header.path.name)}")
+            words.append(tr("of {file}", file=display(model.file.header.path.name)))
         self.status.set_text("; ".join(words))
 
 
@@ -245,9 +260,5 @@ class _ValueWindow(QDialog):
         open_at(self, *_SIZE)
 
 
-def _keys(entries: Sequence[Entry]) -> str:
-    return _count_words(len(entries))
-
-
 def _count_words(count: int) -> str:
-    return "1 key" if count == 1 else f"{count:,} keys"
+    return trn("{count:,} key", "{count:,} keys", count)

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from core import tabular
 from core.gguf import display, read_page
 from core.gguf.header import Array, Entry, Header, Value
+from core.language import tr, trc
 from gui.tables import values
 
 CancelledCheck: TypeAlias = Callable[[], bool]
@@ -85,7 +86,8 @@ def markdown_of(entries: Sequence[Entry], first: Mapping[int, tuple[Value, ...]]
         else:
             text = values.scalar_text(entry.value, entry.type)
         rows.append([display(entry.key), values.type_name(entry), text])
-    return tabular.markdown(("Key", "Type", "Value"), rows, (False, False, False))
+    titles = (trc("of metadata", "Key"), tr("Type"), tr("Value"))
+    return tabular.markdown(titles, rows, (False, False, False))
 
 
 def _walk(

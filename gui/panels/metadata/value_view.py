@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from core import units
 from core.gguf import PageError, display, excerpt
 from core.gguf.header import Array, Entry, Header
+from core.language import tr, trn
 from core.problems import Problem
 from gui import theme
 from gui.panels.metadata import reading
@@ -57,21 +58,26 @@ class ValueView(QWidget):
         self.text = _Text()
         self.text.setReadOnly(True)
         self.text.setTabChangesFocus(True)
-        self.text.setAccessibleName("Value")
+        self.text.setAccessibleName(tr("Value"))
         self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.WidgetWidth)
         self.text.setFont(fixed_font())
         self.pager = ArrayPager()
         self._body = QStackedWidget()
         self._body.addWidget(self.text)
         self._body.addWidget(self.pager)
-        self.copy_button = IconButton("copy", "Copy value")
+        self.copy_button = IconButton("copy", tr("Copy value"))
         self.copy_button.setToolTip(
-            "Copy the value exactly as it stands in the file; an array as JSON, with every element"
+            tr(
+                "Copy the value exactly as it stands in the file; an array as JSON, with every "
+                "element"
+            )
         )
         self.copy_button.clicked.connect(self.copy_value)
         self.open_button = QToolButton()
-        self.open_button.setText("Enlarge")
-        self.open_button.setToolTip("Read the value in a window of its own (Enter in the table)")
+        self.open_button.setText(tr("Enlarge"))
+        self.open_button.setToolTip(
+            tr("Read the value in a window of its own (Enter in the table)")
+        )
         self.open_button.clicked.connect(self.open_asked)
         self.open_button.setVisible(with_window)
         buttons = QHBoxLayout()
@@ -98,11 +104,11 @@ class ValueView(QWidget):
             self.key.set_text("")
             self.about.set_text("")
             self.pager.set_array(None, None)
-            self.text.setPlaceholderText("Choose a key to read its value.")
+            self.text.setPlaceholderText(tr("Choose a key to read its value."))
             self.text.setPlainText("")
             self._body.setCurrentWidget(self.text)
             return
-        key = excerpt(entry.key, _KEY_LETTERS) or "(empty key)"
+        key = excerpt(entry.key, _KEY_LETTERS) or tr("(empty key)")
         self.key.set_text(breakable(key))
         self.key.setAccessibleName(key)
         self.about.set_text(_about(entry))
@@ -111,7 +117,7 @@ class ValueView(QWidget):
             self._body.setCurrentWidget(self.pager)
             return
         self.pager.set_array(None, None)
-        self.text.setPlaceholderText("The string is empty.")
+        self.text.setPlaceholderText(tr("The string is empty."))
         self.text.setPlainText("\n".join(_lines(values.scalar_text(entry.value, entry.type))))
         self._body.setCurrentWidget(self.text)
 
@@ -122,7 +128,7 @@ class ValueView(QWidget):
             return
         if isinstance(entry.value, Array):
             array = entry.value
-            self.about.set_text("Reading the whole array…")
+            self.about.set_text(tr("Reading the whole array…"))
 
             def read(handle: Handle) -> str | Problem:
                 try:
@@ -140,7 +146,8 @@ class ValueView(QWidget):
         except UnicodeDecodeError:
             mime.setData("text/plain", exact)
         QGuiApplication.clipboard().setMimeData(mime)
-        self.about.set_text(f"{_about(entry)} · copied, {len(exact):,} bytes")
+        copied = trn("copied, {count:,} bytes", "copied, {count:,} bytes", len(exact))
+        self.about.set_text(f"{_about(entry)} · {copied}")
 
     def _copied_array(self, answer: str | Problem) -> None:
         if self._entry is None:
@@ -150,7 +157,7 @@ class ValueView(QWidget):
             self.about.set_text(_about(self._entry))
             return
         QGuiApplication.clipboard().setText(answer)
-        self.about.set_text(f"{_about(self._entry)} · copied as JSON")
+        self.about.set_text(f"{_about(self._entry)} · {tr('copied as JSON')}")
 
 
 class _Text(QPlainTextEdit):
@@ -189,14 +196,14 @@ def _about(entry: Entry) -> str:
         words.append(units.format_exact_bytes(size))
         lines = value.count("\n") + 1
         if lines > 1:
-            words.append(f"{lines:,} lines")
+            words.append(tr("{count:,} lines", count=lines))
         if len(value) > SHOWN_LETTERS:
-            words.append(f"the first {SHOWN_LETTERS:,} characters are shown")
+            words.append(tr("the first {count:,} characters are shown", count=SHOWN_LETTERS))
         if sum(1 for _ in _lines(value)) > value[:SHOWN_LETTERS].count("\n") + 1:
-            words.append(f"lines are broken after {LINE_LETTERS:,} characters")
+            words.append(tr("lines are broken after {count:,} characters", count=LINE_LETTERS))
     elif isinstance(value, Array):
         words = [values.array_words(value, value.items or ()).partition(":")[0]]
-    words.append(f"at byte {entry.offset:,}")
+    words.append(tr("at byte {byte:,}", byte=entry.offset))
     if entry.duplicate:
-        words.append(f"duplicate. {DUPLICATE_HELP}")
+        words.append(tr("duplicate. {help}", help=tr(DUPLICATE_HELP)))
     return " · ".join(words)

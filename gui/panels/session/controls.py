@@ -29,7 +29,6 @@ from core.plan.session.choice import LIMITS, MOST_TOKENS
 from core.provenance import RANK_WORDS, Number, Rank
 from gui.panels.session.token_field import TokenField
 from gui.widgets.quiet_wheel import QuietWheel
-from gui.widgets.slider_field import NUMBERS
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
@@ -247,7 +246,6 @@ class SessionControls(QWidget):
         box = QSpinBox()
         low, high = limits or LIMITS.get(field, (0, MOST_TOKENS))
         box.setRange(round(low), round(high))
-        box.setLocale(NUMBERS)
         box.setGroupSeparatorShown(True)
         box.setKeyboardTracking(False)
         box.setAccessibleName(name)
@@ -273,7 +271,6 @@ class SessionControls(QWidget):
         box = QDoubleSpinBox()
         box.setRange(0, most)
         box.setDecimals(1 if "tok" in suffix else 0)
-        box.setLocale(NUMBERS)
         box.setSuffix(suffix)
         box.setKeyboardTracking(False)
         box.setAccessibleName(name)
