@@ -216,7 +216,6 @@ class Sheet(QAbstractTableModel):
         role: int = Qt.ItemDataRole.DisplayRole,
     ) -> Any:
         """Text, alignment, tooltip and the words for a screen reader."""
-<<<<<<< HEAD
         if role not in _ROLES:  # most of what Qt asks, some thousand times for every paint
             return None
         column, row = self._columns[index.column()], self._rows[index.row()]
@@ -226,20 +225,7 @@ class Sheet(QAbstractTableModel):
             return _RIGHT if column.number else _LEFT
         if role == _TIP:
             return _plain((column.tip or column.text)(row))
-        return f"{column.title}: {column.text(row) or 'none'}"
-=======
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._columns[index.column()].text(self._rows[index.row()])
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _RIGHT if self._columns[index.column()].number else _LEFT
-        if role == Qt.ItemDataRole.ToolTipRole:
-            column = self._columns[index.column()]
-            return _plain((column.tip or column.text)(self._rows[index.row()]))
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            column = self._columns[index.column()]
-            return f"{column.title}: {column.text(self._rows[index.row()]) or tr('none')}"
-        return None
->>>>>>> c83f061 (Library, links, tables, tensors, metadata and workers can be translated; boxes write numbers as the window does)
+        return f"{column.title}: {column.text(row) or tr('none')}"
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole

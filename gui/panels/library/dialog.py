@@ -295,19 +295,8 @@ class LibraryDialog(QDialog):
             self.add_folder(Path(name))
 
     def _build(self) -> None:
-<<<<<<< HEAD
-        self.setWindowTitle("Models on this computer")
-        self.machine = LiveText(Style.MUTED, wrap=True)
-        self.table.setAccessibleName("Models on this computer")
-        self.helpers.setToolTip("Projectors, adapters, importance matrices: they serve a model")
-        self.open_button.setToolTip("Plan with it (Enter)")
-        self.again_button.setToolTip("Look for models again (F5)")
-        self.stop_button.setToolTip("Keep what was found (Esc)")
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MS)
-=======
         self.setWindowTitle(tr("Models on this computer"))
-        self.machine = LiveText(Style.MUTED)
+        self.machine = LiveText(Style.MUTED, wrap=True)
         self.table.setAccessibleName(tr("Models on this computer"))
         self.helpers.setToolTip(tr("Projectors, adapters, importance matrices: they serve a model"))
         self.open_button.setToolTip(tr("Plan with it (Enter)"))
@@ -315,9 +304,6 @@ class LibraryDialog(QDialog):
         self.stop_button.setToolTip(tr("Keep what was found (Esc)"))
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MS)
-        top = Wrap()
-        top.set_cells([Text(tr("Models on this computer"), Style.HEADLINE), self.machine])
->>>>>>> c83f061 (Library, links, tables, tensors, metadata and workers can be translated; boxes write numbers as the window does)
         line = QHBoxLayout()
         line.addWidget(self.filter, 1)
         line.addWidget(self.helpers)
@@ -332,7 +318,7 @@ class LibraryDialog(QDialog):
             ]
         )
         column = QVBoxLayout(self)
-        column.addWidget(Text("Models on this computer", Style.HEADLINE))
+        column.addWidget(Text(tr("Models on this computer"), Style.HEADLINE))
         column.addWidget(self.machine)
         column.addWidget(self.problems)
         column.addLayout(line)
