@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from core.drawing.tones import DARK, LIGHT, PARTS
 from core.gguf import open_file
+from core.language import speak
 from core.machine import Machine, catalogue, combine, custom
 from core.model import model_from
 from core.plan import resolve
@@ -241,3 +242,15 @@ def test_who_made_it_and_when_stands_at_the_end() -> None:
     assert "Weighbridge 9.9, 2026-01-31</p></footer>" in html(
         PLANS["fits"], made="Weighbridge 9.9, 2026-01-31"
     )
+
+
+@EACH
+def test_the_page_says_its_language_and_has_the_same_figures_in_every_one(plan: Plan) -> None:
+    page = page_of(plan)
+    try:
+        speak("es")
+        spanish = page_of(plan)
+    finally:
+        speak()
+    assert (page.get("lang"), spanish.get("lang")) == ("en", "es")
+    assert figures_of(spanish) == figures_of(page)

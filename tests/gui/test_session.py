@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from gettext import NullTranslations
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,13 @@ from pytestqt.qtbot import QtBot
 
 import resources
 from core.gguf import open_file
+from core.language import speak, use
 from core.machine import custom
 from core.machine.machine import Disk, DiskKind
 from core.model import model_from
 from core.plan.choice import Engine
 from core.plan.session import PRESETS, Change
+from core.plan.session.values import Reading
 from core.provenance import Number, Rank, Source, Unit
 from gui.document import Document
 from gui.main_window import MainWindow
@@ -370,3 +373,24 @@ def test_the_window_opens_it_by_its_key_and_keeps_the_session(
             assert page.controls.choice.turns == 5
         page.controls.turns.setValue(turns)
         window.close()
+
+
+def test_what_a_program_reads_of_the_table_is_english_in_every_language(
+    document: Document, page: SessionPage
+) -> None:
+    open_specimen(document, "Qwen3-30B-A3B")
+    (why,) = (column for column in page.sheet.columns if column.name == "why")
+    assert why.exact(0) == why.text(0) == Reading.FIRST.value
+
+    class Foreign(NullTranslations):
+        def gettext(self, message: str) -> str:
+            return f"«{message}»"
+
+    try:
+        use(Foreign())
+        page.controls.turns.setValue(3)
+    finally:
+        speak()
+    (why,) = (column for column in page.sheet.columns if column.name == "why")
+    assert why.text(0) == f"«{Reading.FIRST.value}»"
+    assert why.exact(0) == Reading.FIRST.value

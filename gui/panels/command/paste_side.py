@@ -197,9 +197,15 @@ def differences(before: Plan, after: Plan) -> list[str]:
         name = None if follows and field.name == "depth" else _WORDS.get(field.name)
         old, new = getattr(before.settings, field.name), getattr(after.settings, field.name)
         if name is not None and old != new:
-            line = f"{tr(name)}: {_shown(field.name, old)} → {_shown(field.name, new)}"
+            line = f"{_named(name)}: {_shown(field.name, old)} → {_shown(field.name, new)}"
             found[field.name] = line
     return [found[name] for name in _WORDS if name in found]
+
+
+def _named(name: str) -> str:
+    """As the beginning of a line: other places have the same words in the middle of a sentence."""
+    words = tr(name)
+    return words[:1].upper() + words[1:] if name[:1].isupper() else words
 
 
 def _shown(name: str, value: object) -> str:
