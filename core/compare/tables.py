@@ -12,7 +12,7 @@ from core.compare.grid import Cell
 from core.compare.machines import PER, MachineRow
 from core.compare.models import FAR, ModelRow
 from core.gguf import display
-from core.language import mark, tr, written
+from core.language import mark, tr, trc, written
 from core.machine.machine import Device, Machine
 from core.plan.plan import Verdict
 from core.plan.verdict import REFUSED, SHORT_WORDS
@@ -333,7 +333,7 @@ def _verdict_words(figures: Figures) -> str:
 def _contexts(figures: Figures) -> str:
     largest = figures.largest.value
     if largest == 0:
-        return tr("none")
+        return trc("how large a context", "none")
     if largest is None:
         return tr(UNKNOWN)
     tokens = format_tokens(largest)

@@ -27,7 +27,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from core.language import mark, tr, trn
+from core.language import mark, tr, trc, trn
 from core.machine import places
 from core.machine.export import as_dict
 from core.machine.machine import Device, Machine, bare_name
@@ -101,7 +101,7 @@ def find(id: str, path: Path | None = None) -> Machine:
     for each in stored:
         if each.id == id:
             return each
-    known = ", ".join(each.id for each in stored) or tr("none")
+    known = ", ".join(each.id for each in stored) or trc("how many machines", "none")
     raise LookupError(tr("there is no machine {id!r} among your own ({known})", id=id, known=known))
 
 
