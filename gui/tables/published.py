@@ -27,8 +27,12 @@ def _haystack(entries: Sequence[Entry]) -> list[str]:
 
 
 def _columns(entries: Sequence[Entry], units: UnitSystem) -> list[Column]:
-    def words(name: str, title: str, read: Callable[[Entry], str], **more: Any) -> Column:
-        texts = [display(read(entry)) for entry in entries]
+    def words(
+        name: str, title: str, read: Callable[[Entry], str], *, ours: bool = False, **more: Any
+    ) -> Column:
+        """``ours``: they are words of this program, to be translated."""
+        said = map(read, entries)
+        texts = [display(tr(word) if ours else word) for word in said]
         return Column(
             name,
             title,
@@ -61,6 +65,7 @@ def _columns(entries: Sequence[Entry], units: UnitSystem) -> list[Column]:
             widest=longest(texts),
         )
 
+    right = Qt.TextElideMode.ElideRight
     return [
         figure(
             "share_of_peak",
@@ -79,14 +84,14 @@ def _columns(entries: Sequence[Entry], units: UnitSystem) -> list[Column]:
         ),
         figure("depth_tokens", tr("Depth"), lambda e: e.depth, lambda v: format_tokens(round(v))),
         words("machine", tr("Machine"), lambda e: e.machine, stretch=3),
-        words("backend", tr("Backend"), lambda e: e.backend, wanted=True),
+        words("backend", tr("Backend"), lambda e: e.backend, ours=True, wanted=True),
         words("model", tr("Model"), lambda e: e.model, wanted=True),
         words("quantization", tr("Quantization"), lambda e: e.quantization, wanted=True),
-        words("kind", tr("Kind"), lambda e: e.kind, wanted=True),
+        words("kind", tr("Kind"), lambda e: e.kind, ours=True, wanted=True),
         words("date", tr("Date"), lambda e: e.date, wanted=True),
         words("program", tr("Program"), lambda e: e.program),
         figure("bandwidth_bytes_s", tr("Peak"), lambda e: e.bandwidth, format_bandwidth),
-        words("remark", tr("Remark"), lambda e: e.remark, elide=Qt.TextElideMode.ElideRight),
-        words("source", tr("Source"), lambda e: e.source, elide=Qt.TextElideMode.ElideRight),
-        words("address", tr("Address"), lambda e: e.address, elide=Qt.TextElideMode.ElideRight),
+        words("remark", tr("Remark"), lambda e: e.remark, ours=True, elide=right),
+        words("source", tr("Source"), lambda e: e.source, ours=True, elide=right),
+        words("address", tr("Address"), lambda e: e.address, elide=right),
     ]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.language import tr, written
+from core.language import tr, trc, written
 from core.measure import metrics
 from core.measure.diagnosis import point_of
 from core.measure.history import PlanSnapshot
@@ -100,14 +100,17 @@ class CellSheet(Sheet):
                 "95 %",
                 lambda r: _interval(r),
                 _interval_text,
-                tr("Between these lies the median with 95 % confidence (6 runs or more)"),
+                trc(
+                    "requests that are repeated",
+                    "Between these lies the median with 95 % confidence (6 runs or more)",
+                ),
             ),
             column(
                 "worst_tok_s",
                 tr("worst"),
                 lambda r: r.decode.least if r.decode else None,
                 lambda r: _rate(r.decode.least if r.decode else None),
-                tr("The slowest run"),
+                trc("requests that are repeated", "The slowest run"),
             ),
             *(
                 [
@@ -116,7 +119,10 @@ class CellSheet(Sheet):
                         "p5",
                         lambda r: r.decode.p5 if r.decode else None,
                         lambda r: _rate(r.decode.p5 if r.decode else None),
-                        tr("19 of 20 runs are faster (20 runs or more)"),
+                        trc(
+                            "requests that are repeated",
+                            "19 of 20 runs are faster (20 runs or more)",
+                        ),
                     )
                 ]
                 if any(r.decode and r.decode.p5 is not None for r in rows)
@@ -170,7 +176,13 @@ class CellSheet(Sheet):
                 lambda r: "" if r.gap is None else format_seconds(r.gap),
                 tr("19 of 20 gaps between tokens are shorter (100 gaps or more)"),
             ),
-            column("n", tr("runs"), lambda r: r.n, lambda r: f"{r.n}", tr("Runs that count")),
+            column(
+                "n",
+                trc("requests that are repeated", "runs"),
+                lambda r: r.n,
+                lambda r: f"{r.n}",
+                trc("requests that are repeated", "Runs that count"),
+            ),
         ]
         self.set_source(columns, len(rows), lambda: ["" for _ in rows])
 

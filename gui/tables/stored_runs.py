@@ -8,7 +8,7 @@ from typing import Any
 
 from core.language import tr, trc, written
 from core.measure.history import Listed
-from core.measure.history.compare import Comparison
+from core.measure.history.compare import FIRST_TOKEN, Comparison
 from core.measure.run import RunStatus
 from core.units import format_rate, format_seconds, format_share
 from gui.tables.sheet import Column, Sheet, longest
@@ -53,7 +53,7 @@ class StoredSheet(Sheet):
 
         columns = [
             column("started", tr("when"), lambda r: r.started, lambda r: local_time(r.started)),
-            column("name", tr("run"), lambda r: r.name, stretch=2),
+            column("name", trc("noun: a saved run", "run"), lambda r: r.name, stretch=2),
             column(
                 "decode_tok_s",
                 "tok/s",
@@ -98,7 +98,7 @@ class DifferenceSheet(Sheet):
         rows = comparison.rows if comparison is not None else ()
 
         def text(value: float, what: str) -> str:
-            if what == "time to first token":
+            if what == FIRST_TOKEN:
                 return format_seconds(value)
             return format_rate(value)
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import tr, trc
 from core.measure.history import Stored
 from core.measure.history.compare import Comparison
 from core.units import UnitSystem
@@ -37,13 +38,13 @@ class RunDetail(QWidget):
         super().__init__(parent)
         self._stored: Stored | None = None
         self.title = QLineEdit()
-        self.title.setAccessibleName("Name of the run")
-        self.title.setToolTip("A name of your own; empty takes the model's")
+        self.title.setAccessibleName(tr("Name of the run"))
+        self.title.setToolTip(tr("A name of your own; empty takes the model's"))
         self.title.editingFinished.connect(self._rename)
         self.facts = LiveText(Style.MUTED, wrap=True)
         self.notes = QPlainTextEdit()
-        self.notes.setAccessibleName("Notes")
-        self.notes.setPlaceholderText("Notes: what was different, what to remember")
+        self.notes.setAccessibleName(tr("Notes"))
+        self.notes.setPlaceholderText(tr("Notes: what was different, what to remember"))
         self.notes.setTabChangesFocus(True)
         line = self.fontMetrics().height()
         self.notes.setFixedHeight(_NOTES_LINES * line)
@@ -59,7 +60,7 @@ class RunDetail(QWidget):
         column.addWidget(self.title)
         column.addWidget(self.facts)
         column.addWidget(self.view, 1)
-        column.addWidget(Text("NOTES", Style.HEADING))
+        column.addWidget(Text(tr("NOTES"), Style.HEADING))
         column.addWidget(self.notes)
 
     @property
@@ -115,14 +116,18 @@ class ComparisonView(QWidget):
         self.second = ElidedText(style=Style.BODY)
         self.sheet = DifferenceSheet()
         self.table = SheetView(self.sheet, "figure", sortable=False)
-        self.table.setAccessibleName("Differences")
-        self.table.set_placeholder("They have no depth in common.")
+        self.table.setAccessibleName(tr("Differences"))
+        self.table.set_placeholder(tr("They have no depth in common."))
         self.table.setMinimumHeight(10 * self.fontMetrics().height())
         self.setup = LiveText(Style.BODY, wrap=True)
-        self._setup_head = Text("WHAT ELSE DIFFERS", Style.HEADING)
+        self._setup_head = Text(tr("WHAT ELSE DIFFERS"), Style.HEADING)
         names = QGridLayout()
         names.setColumnStretch(1, 1)
-        for row, (word, name) in enumerate((("first", self.first), ("second", self.second))):
+        both = (
+            (trc("one of two runs", "first"), self.first),
+            (trc("one of two runs", "second"), self.second),
+        )
+        for row, (word, name) in enumerate(both):
             names.addWidget(Text(word, Style.MUTED), row, 0)
             names.addWidget(name, row, 1)
         column = QVBoxLayout(self)
@@ -136,7 +141,7 @@ class ComparisonView(QWidget):
 
     def show_working(self, first: Stored, second: Stored) -> None:
         """It is being worked out."""
-        self.heading.set_text("Comparing…")
+        self.heading.set_text(tr("Comparing…"))
         self._show_names(first, second)
         self.sheet.show(None)
         self.setup.set_text("")
@@ -148,7 +153,7 @@ class ComparisonView(QWidget):
         self.sheet.show(comparison)
         self.table.share_room()
         lines = [f"{name}: {a} → {b}" for name, a, b in comparison.setup]
-        self.setup.set_text("\n".join(lines) or "Nothing that is known.")
+        self.setup.set_text("\n".join(lines) or tr("Nothing that is known."))
 
     def _show_names(self, first: Stored, second: Stored) -> None:
         for label, entry in ((self.first, first), (self.second, second)):
@@ -176,8 +181,8 @@ def facts_of(stored: Stored) -> str:
         local_time(run.started),
         f"{target.kind.value} {target.version}".strip(),
         plan.machine if plan is not None else "",
-        f"context {target.context:,}" if target.context else "",
-        f"cache {k}/{v}" if k and v else "",
-        f"{run.plan.runs} runs of {run.plan.tokens} tokens",
+        tr("context {tokens:,}", tokens=target.context) if target.context else "",
+        tr("cache {k}/{v}", k=k, v=v) if k and v else "",
+        tr("{runs} runs of {tokens} tokens", runs=run.plan.runs, tokens=run.plan.tokens),
     ]
     return " · ".join(word for word in words if word)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.language import mark, tr, trc, trn
 from core.measure.history import Listed, Stored
 from core.measure.history.compare import Comparison, compare
 from core.measure.run import RunStatus
@@ -36,11 +37,14 @@ from gui.workers.runner import Function, Handle, Runner
 
 _TWO_COLUMNS = 130
 _LIST_SHARE = (2, 3)
-_EMPTY = "No run was measured yet. Measure one (Ctrl+7), or import an export."
-_HINT = "Choose a run to look at it, or two to compare them."
+_EMPTY = mark("No run was measured yet. Measure one (Ctrl+7), or import an export.")
+_HINT = mark("Choose a run to look at it, or two to compare them.")
 # Arrow keys held down load nothing until they rest.
 _REST_MS = 80
-_FILTERS = {"JSON, everything (*.json)": ".json", "CSV, one request a row (*.csv)": ".csv"}
+_FILTERS = {
+    ".json": mark("JSON, everything (*.json)"),
+    ".csv": mark("CSV, one request a row (*.csv)"),
+}
 
 
 class HistoryPage(QWidget):
@@ -67,21 +71,21 @@ class HistoryPage(QWidget):
         self.copier = Runner("copy", self)
         self.copier.finished.connect(self._copied)
         self.problems = ProblemArea({})
-        self.filter = FilterEdit("Filter by name, server, model, note…")
+        self.filter = FilterEdit(tr("Filter by name, server, model, note…"))
         self.sheet = StoredSheet()
         self.table = SheetView(self.sheet, "run")
-        self.table.setAccessibleName("Runs")
-        self.table.set_placeholder(_EMPTY)
-        self.export = MenuButton("Export", "Runs as a file", self._fill_export)
-        self.take = QPushButton("Import…")
-        self.take.setToolTip("Take runs in from an exported file, JSON or CSV")
-        self.copy = QPushButton("Copy as Markdown")
-        self.resume = QPushButton("Resume")
-        self.resume.setToolTip("Measure what an interrupted run did not finish")
-        self.delete = QPushButton("Delete")
-        self.delete.setToolTip("Take the chosen runs out of the list (Del)")
-        self.undo = QPushButton("Bring back")
-        self.undo.setToolTip("Undo the last deletion")
+        self.table.setAccessibleName(trc("noun: saved runs", "Runs"))
+        self.table.set_placeholder(tr(_EMPTY))
+        self.export = MenuButton(tr("Export"), tr("Runs as a file"), self._fill_export)
+        self.take = QPushButton(tr("Import…"))
+        self.take.setToolTip(tr("Take runs in from an exported file, JSON or CSV"))
+        self.copy = QPushButton(tr("Copy as Markdown"))
+        self.resume = QPushButton(tr("Resume"))
+        self.resume.setToolTip(tr("Measure what an interrupted run did not finish"))
+        self.delete = QPushButton(tr("Delete"))
+        self.delete.setToolTip(tr("Take the chosen runs out of the list (Del)"))
+        self.undo = QPushButton(tr("Bring back"))
+        self.undo.setToolTip(tr("Undo the last deletion"))
         self.said = LiveText(Style.MUTED, wrap=True)
         self.stack = DetailStack()
         self._rest = QTimer(self)
@@ -116,8 +120,7 @@ class HistoryPage(QWidget):
         if ids:
             self._deleted = ids
             self._history.delete(ids)
-            count = "1 run" if len(ids) == 1 else f"{len(ids)} runs"
-            self.said.set_text(f"{count} deleted.")
+            self.said.set_text(trn("1 run deleted.", "{count} runs deleted.", len(ids)))
             self.undo.show()
             self.refresh()
 
@@ -133,12 +136,12 @@ class HistoryPage(QWidget):
         """Write the chosen runs, or all, as the name's ending says."""
         entries = self.sheet.listed if everything else self.chosen
         self._exported_to = path.name
-        self.said.set_text(f"Writing {path.name}…")
+        self.said.set_text(tr("Writing {name}…", name=path.name))
         self.writer.start(exporting(self._history.reading(e.id for e in entries), path))
 
     def import_from(self, path: Path) -> None:
         """Take in what was exported."""
-        self.said.set_text(f"Reading {path.name}…")
+        self.said.set_text(tr("Reading {name}…", name=path.name))
         here = self._history
         self.reader.start(importing(path, here.path if here.problem is None else None))
 
@@ -171,7 +174,9 @@ class HistoryPage(QWidget):
         else:
             self.stack.detail.keep_notes()
             self.stack.hint.set_text(
-                _HINT if not chosen else f"{len(chosen)} runs are chosen; two can be compared."
+                tr("{count} runs are chosen; two can be compared.", count=len(chosen))
+                if chosen
+                else tr(_HINT)
             )
             self.stack.setCurrentWidget(self.stack.hint)
 
@@ -194,7 +199,9 @@ class HistoryPage(QWidget):
         if isinstance(answer, Problem):
             self._fail(answer)
         else:
-            self.said.set_text(f"{answer} exported to {self._exported_to}.")
+            self.said.set_text(
+                tr("{count} exported to {name}.", count=answer, name=self._exported_to)
+            )
 
     def _imported(self, answer: Imported | Problem) -> None:
         self.said.set_text("")
@@ -207,8 +214,11 @@ class HistoryPage(QWidget):
         elif new:
             self._history.changed.emit()
         known = len(answer.runs) - new
-        words = f"{new} imported" + (f", {known} were here already" if known else "")
-        self.said.set_text(f"{words}.")
+        self.said.set_text(
+            tr("{new} imported, {known} were here already.", new=new, known=known)
+            if known
+            else tr("{new} imported.", new=new)
+        )
         self.refresh()
 
     def _fail(self, problem: Problem) -> None:
@@ -221,24 +231,28 @@ class HistoryPage(QWidget):
     # What the user does.
 
     def _fill_export(self, menu: QMenu) -> None:
-        for everything, words in ((False, "The chosen runs…"), (True, "All runs…")):
+        for everything, words in ((False, tr("The chosen runs…")), (True, tr("All runs…"))):
             action = menu.addAction(words)
             action.setEnabled(bool(self.sheet.listed if everything else self.chosen))
             action.triggered.connect(lambda _=False, e=everything: self._ask_where(e))
 
     def _ask_where(self, everything: bool) -> None:
+        kinds = {tr(words): ending for ending, words in _FILTERS.items()}
         name, kind = QFileDialog.getSaveFileName(
-            self, "Export runs", "runs.json", ";;".join(_FILTERS)
+            self, tr("Export runs"), "runs.json", ";;".join(kinds)
         )
         if name:
             path = Path(name)
-            if path.suffix.lower() not in _FILTERS.values():
-                path = path.with_name(path.name + _FILTERS.get(kind, ".json"))
+            if path.suffix.lower() not in _FILTERS:
+                path = path.with_name(path.name + kinds.get(kind, ".json"))
             self.export_to(path, everything)
 
     def _ask_what(self) -> None:
         name, _ = QFileDialog.getOpenFileName(
-            self, "Import runs", "", "Exported runs (*.json *.csv);;All files (*)"
+            self,
+            tr("Import runs"),
+            "",
+            ";;".join((tr("Exported runs (*.json *.csv)"), tr("All files (*)"))),
         )
         if name:
             self.import_from(Path(name))
@@ -251,7 +265,7 @@ class HistoryPage(QWidget):
             self._fail(answer)
         elif answer:
             QGuiApplication.clipboard().setText(answer)
-            self.said.set_text("Copied as Markdown.")
+            self.said.set_text(tr("Copied as Markdown."))
 
     # What Qt asks.
 
@@ -294,7 +308,7 @@ class HistoryPage(QWidget):
         column.addWidget(buttons)
         column.addWidget(self.said)
         self.table.setMinimumHeight(9 * line)
-        self.area = scrolled(self.stack, "The chosen runs")
+        self.area = scrolled(self.stack, tr("The chosen runs"))
         self.area.setMinimumHeight(9 * line)
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._columns.setSpacing(line)
@@ -304,7 +318,7 @@ class HistoryPage(QWidget):
         whole.setContentsMargins(line, line // 2, line, line // 2)
         whole.addWidget(self.problems)
         whole.addLayout(self._columns, 1)
-        self.stack.hint.set_text(_HINT)
+        self.stack.hint.set_text(tr(_HINT))
         self.undo.hide()
         self._show_chosen()
 

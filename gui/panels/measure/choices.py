@@ -7,9 +7,9 @@ import re
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QSpinBox, QVBoxLayout, QWidget
 
+from core.language import plain, tr, trc
 from core.measure.run import RunPlan
 from core.measure.work import ROOM, default_depths, repeats
-from core.units import format_tokens
 from gui.widgets.live_text import LiveText
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.text import Style, Text
@@ -29,27 +29,30 @@ class ChoiceSection(QWidget):
         self._own_depths = False
         self.depths = QLineEdit()
         self.depths.setToolTip(
-            "Tokens in the cache when writing begins, like 0, 2048, 8192. Empty for the usual ones."
+            tr(
+                "Tokens in the cache when writing begins, like 0, 2048, 8192. Empty for the usual "
+                "ones."
+            )
         )
         self.at_once = QLineEdit("1")
-        self.at_once.setToolTip("Requests at the same time, like 1 or 1, 4")
+        self.at_once.setToolTip(tr("Requests at the same time, like 1 or 1, 4"))
         self._wheel = QuietWheel(self)
-        self.runs = _spin(1, 100, 6, "At least 6 runs give an interval, 20 a p5")
-        self.tokens = _spin(8, 4096, 64, "Tokens that each run writes")
-        self.cold = _spin(0, 20, 1, "Whole prompts read anew per depth, for TTFT and prefill")
+        self.runs = _spin(1, 100, 6, tr("At least 6 runs give an interval, 20 a p5"))
+        self.tokens = _spin(8, 4096, 64, tr("Tokens that each run writes"))
+        self.cold = _spin(0, 20, 1, tr("Whole prompts read anew per depth, for TTFT and prefill"))
         self.note = LiveText(Style.MUTED, wrap=True)
         grid = QGridLayout()
         grid.setColumnStretch(1, 1)
         grid.setColumnStretch(3, 1)
-        self._pair(grid, 0, 0, "Depths", self.depths, 3)
-        self._pair(grid, 1, 0, "Runs", self.runs)
-        self._pair(grid, 1, 2, "Tokens", self.tokens)
-        self._pair(grid, 2, 0, "New prompts", self.cold)
-        self._pair(grid, 2, 2, "At once", self.at_once)
+        self._pair(grid, 0, 0, tr("Depths"), self.depths, 3)
+        self._pair(grid, 1, 0, trc("requests that are repeated", "Runs"), self.runs)
+        self._pair(grid, 1, 2, tr("Tokens"), self.tokens)
+        self._pair(grid, 2, 0, tr("New prompts"), self.cold)
+        self._pair(grid, 2, 2, tr("At once"), self.at_once)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(self.fontMetrics().height() // 3)
-        column.addWidget(Text("WHAT IS MEASURED", Style.HEADING))
+        column.addWidget(Text(tr("WHAT IS MEASURED"), Style.HEADING))
         column.addLayout(grid)
         column.addWidget(self.note)
         self.depths.textEdited.connect(self._depths_typed)
@@ -75,19 +78,23 @@ class ChoiceSection(QWidget):
         depths = _numbers(self.depths.text()) if self.depths.text().strip() else []
         at_once = _numbers(self.at_once.text())
         if depths is None:
-            return "Depths are whole numbers with commas between them."
+            return tr("Depths are whole numbers with commas between them.")
         if not at_once or not all(1 <= n <= _MOST_AT_ONCE for n in at_once):
-            return f"Requests at the same time are numbers from 1 to {_MOST_AT_ONCE}."
+            return tr("Requests at the same time are numbers from 1 to {most}.", most=_MOST_AT_ONCE)
         if len(depths) > _MOST_DEPTHS:
-            return f"More than {_MOST_DEPTHS} depths would take very long."
+            return tr("More than {most} depths would take very long.", most=_MOST_DEPTHS)
         tokens = self.tokens.value()
         if not depths:
             depths = list(default_depths(self._context, tokens))
         if self._context is not None and max(depths) + tokens + 1 > self._context:
             most = max(0, self._context - tokens - ROOM)
-            return (
-                f"A depth of {format_tokens(max(depths))} and {tokens} tokens do not fit into a "
-                f"context of {format_tokens(self._context)}; {format_tokens(most)} would."
+            return tr(
+                "A depth of {depth:,} and {tokens} tokens do not fit into a context of "
+                "{context:,}; {most:,} would.",
+                depth=max(depths),
+                tokens=tokens,
+                context=self._context,
+                most=most,
             )
         return RunPlan(
             depths=tuple(sorted(set(depths))),
@@ -134,7 +141,7 @@ def _numbers(text: str) -> list[int] | None:
     """ "0, 4096 16k" as numbers; None where something else stands there."""
     found = []
     for word in re.split(r"[,;\s]+", text.strip()):
-        match = re.fullmatch(r"(\d{1,9})([kK]?)", word)
+        match = re.fullmatch(r"(\d{1,9})([kK]?)", plain(word))
         if match is None:
             return None
         found.append(int(match[1]) * (1024 if match[2] else 1))

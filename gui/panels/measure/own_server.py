@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 from core.check import driver
 from core.check.dry_run import SERVER
 from core.gguf import display
+from core.language import mark, tr
 from core.measure import launch
 from core.plan.plan import Plan
 from core.problems import Problem
@@ -30,7 +31,7 @@ from gui.workers import engine
 from gui.workers.runner import Runner
 from gui.workers.server import OwnServer, Weighed
 
-_ABSENT = "llama-server was not found on the PATH or in the usual places."
+_ABSENT = mark("llama-server was not found on the PATH or in the usual places.")
 _LOG_LINES = 5_000
 _LOG_HEIGHT = 9
 # Text that arrives faster than this is put on the screen together.
@@ -58,28 +59,28 @@ class OwnServerSection(QWidget):
         self.server = OwnServer(self)
         self.finder = Runner("find llama-server", self)
         self.finder.finished.connect(self._found)
-        self.start = QPushButton("Start llama-server with this plan")
-        self.stop = QPushButton("Stop the server")
-        self.stop.setToolTip("End the server that was started here")
+        self.start = QPushButton(tr("Start llama-server with this plan"))
+        self.stop = QPushButton(tr("Stop the server"))
+        self.stop.setToolTip(tr("End the server that was started here"))
         self.where = ElidedText(style=Style.MUTED)
         self.why = LiveText(Style.MUTED, wrap=True)
-        self.folder = QPushButton("Choose folder…")
-        self.folder.setToolTip("Where llama-server is")
+        self.folder = QPushButton(tr("Choose folder…"))
+        self.folder.setToolTip(tr("Where llama-server is"))
         self.status = LiveText(wrap=True)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Loading")
-        self.show_log = QPushButton("Show log")
+        self.bar.setAccessibleName(tr("Loading"))
+        self.show_log = QPushButton(tr("Show log"))
         self.show_log.setCheckable(True)
-        self.copy_log = QPushButton("Copy log")
-        self.check_log = QPushButton("Check it against the plan…")
-        self.check_log.setToolTip("Compare what it allocated with the plan, part by part")
+        self.copy_log = QPushButton(tr("Copy log"))
+        self.check_log = QPushButton(tr("Check it against the plan…"))
+        self.check_log.setToolTip(tr("Compare what it allocated with the plan, part by part"))
         self.log = QPlainTextEdit()
         self.log.setReadOnly(True)
         self.log.setMaximumBlockCount(_LOG_LINES)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.log.setFont(fixed_font())
-        self.log.setAccessibleName("Log of llama-server")
+        self.log.setAccessibleName(tr("Log of llama-server"))
         self.log.setTabChangesFocus(True)
         self.log.setFixedHeight(_LOG_HEIGHT * self.fontMetrics().height())
         self.log.hide()
@@ -124,7 +125,8 @@ class OwnServerSection(QWidget):
         self._show()
 
     def _choose(self) -> None:
-        name = QFileDialog.getExistingDirectory(self, "The folder of llama-server", self._folder)
+        title = tr("The folder of llama-server")
+        name = QFileDialog.getExistingDirectory(self, title, self._folder)
         if name:
             self._folder = name
             self.folder_chosen.emit(name)
@@ -187,11 +189,14 @@ class OwnServerSection(QWidget):
         self.where.set_text(display(self._program))
         why = ""
         if not self._program:
-            why = "Looking for llama-server…" if self.finder.running else _ABSENT
+            why = tr("Looking for llama-server…") if self.finder.running else tr(_ABSENT)
         elif plan is not None and not here:
-            why = f"The plan is for {plan.machine.name}. Choose this computer to start a server."
+            why = tr(
+                "The plan is for {machine}. Choose this computer to start a server.",
+                machine=plan.machine.name,
+            )
         elif plan is not None and not local:
-            why = "The model is not on this computer; download it to start a server with it."
+            why = tr("The model is not on this computer; download it to start a server with it.")
         self.why.set_text(why)
         self.why.setVisible(bool(why) and not running)
         loading = running and not self.server.is_ready
@@ -215,12 +220,18 @@ class OwnServerSection(QWidget):
             return ""
         took = format_seconds(max(server.seconds, 0.001))
         if server.is_ready:
-            return f"Ready at {server.url.removeprefix('http://')} after {took}."
-        words = f"{server.phase.value.capitalize()}, {took} so far"
-        if server.resident and size:
-            done = format_bytes(min(server.resident, size), self._units)
-            words += f"; {done} of {format_bytes(size, self._units)} are in memory"
-        return f"{words}."
+            address = server.url.removeprefix("http://")
+            return tr("Ready at {address} after {took}.", address=address, took=took)
+        phase = tr(server.phase.value).capitalize()
+        if not (server.resident and size):
+            return tr("{phase}, {took} so far.", phase=phase, took=took)
+        return tr(
+            "{phase}, {took} so far; {done} of {size} are in memory.",
+            phase=phase,
+            took=took,
+            done=format_bytes(min(server.resident, size), self._units),
+            size=format_bytes(size, self._units),
+        )
 
     def _build(self) -> None:
         line = self.fontMetrics().height()
@@ -232,7 +243,7 @@ class OwnServerSection(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(line // 3)
-        column.addWidget(Text("OR START ONE", Style.HEADING))
+        column.addWidget(Text(tr("OR START ONE"), Style.HEADING))
         column.addLayout(program)
         column.addWidget(self.why)
         column.addWidget(self.start)

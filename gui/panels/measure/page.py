@@ -9,6 +9,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.language import tr
 from core.machine import as_dict
 from core.measure.clocks import utc_now
 from core.measure.events import CellDone, Ended, Event, Progress, Started
@@ -81,8 +82,10 @@ class MeasurePage(QWidget):
         self.choices = ChoiceSection()
         self.progress = ProgressSection()
         self.view = RunView()
-        self.copy = QPushButton("Copy as Markdown")
-        self.copy.setToolTip("Its table, its settings, and the line of llama-bench that checks it")
+        self.copy = QPushButton(tr("Copy as Markdown"))
+        self.copy.setToolTip(
+            tr("Its table, its settings, and the line of llama-bench that checks it")
+        )
         self._build()
         self._connect()
         self._follow()
@@ -128,7 +131,7 @@ class MeasurePage(QWidget):
         if not self.busy:
             self.worker.run, self._plan = stored.run, stored.plan
             self._show_run()
-            self._follow("Resume measures the depths that are missing.")
+            self._follow(tr("Resume measures the depths that are missing."))
 
     def end(self) -> None:
         """The window closes: nothing that was started here stays behind."""
@@ -227,7 +230,7 @@ class MeasurePage(QWidget):
         run = self.worker.run
         resumable = run is not None and run.status in (RunStatus.STOPPED, RunStatus.FAILED)
         if target is None and not words and not resumable:
-            words = "Choose a server above, or start one."
+            words = tr("Choose a server above, or start one.")
         self.progress.show_idle(startable, words, resumable=bool(resumable))
         if run is None:
             self._preview(target, asked)
@@ -245,8 +248,8 @@ class MeasurePage(QWidget):
     def _duration(self, target: Target | None, plan: RunPlan) -> str:
         seconds = expected_seconds(steps(plan), self._rates_of(target, plan))
         if seconds is None:
-            return "How long it takes is known after the first requests."
-        return f"Takes about {format_seconds(max(1.0, seconds))}."
+            return tr("How long it takes is known after the first requests.")
+        return tr("Takes about {time}.", time=format_seconds(max(1.0, seconds)))
 
     def _rates(self, run: Run) -> Rates:
         return self._rates_of(run.target, run.plan)
@@ -333,7 +336,7 @@ class MeasurePage(QWidget):
         self._columns.setSpacing(line * 3 // 2)
         self._columns.addWidget(self._left)
         self._columns.addWidget(right, 1)
-        self.area = scrolled(inside, "Measurement")
+        self.area = scrolled(inside, tr("Measurement"))
         whole = QVBoxLayout(self)
         whole.setContentsMargins(0, 0, 0, 0)
         whole.addWidget(self.problems)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QProgressBar, QPushButton, QVBoxLayout, QWidget
 
+from core.language import mark, tr, trc
 from core.measure.events import Progress
 from core.measure.run import Run, RunPlan, RunStatus, SampleKind
 from core.problems import Severity
-from core.units import format_rate, format_seconds, format_share, format_tokens
+from core.units import format_rate, format_seconds, format_share
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
 _PHASES = {
-    "cold": "reading a new prompt",
-    "fill": "filling the cache",
-    "warm_up": "warming up",
-    "run": "writing",
-    "again": "once more, after the deepest",
-    "waiting": "waiting for the server",
-    "paused": "paused",
+    "cold": mark("reading a new prompt"),
+    "fill": mark("filling the cache"),
+    "warm_up": mark("warming up"),
+    "run": mark("writing"),
+    "again": mark("once more, after the deepest"),
+    "waiting": mark("waiting for the server"),
+    "paused": mark("paused"),
 }
 
 
@@ -28,17 +29,17 @@ class ProgressSection(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.start = QPushButton("Start measuring")
-        self.start.setToolTip("Measure the chosen server at these depths")
-        self.pause = QPushButton("Pause")
-        self.cancel = QPushButton("Stop")
-        self.cancel.setToolTip("Stop now; what was finished is kept")
-        self.resume = QPushButton("Resume")
-        self.resume.setToolTip("Measure the depths that are missing; finished ones are kept")
+        self.start = QPushButton(tr("Start measuring"))
+        self.start.setToolTip(tr("Measure the chosen server at these depths"))
+        self.pause = QPushButton(tr("Pause"))
+        self.cancel = QPushButton(tr("Stop"))
+        self.cancel.setToolTip(tr("Stop now; what was finished is kept"))
+        self.resume = QPushButton(tr("Resume"))
+        self.resume.setToolTip(tr("Measure the depths that are missing; finished ones are kept"))
         self.bar = QProgressBar()
         self.bar.setRange(0, 1000)
         self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Measured so far")
+        self.bar.setAccessibleName(tr("Measured so far"))
         self.now = Text("", Style.STRONG)
         self.words = LiveText(Style.MUTED, wrap=True)
         buttons = Wrap()
@@ -46,7 +47,7 @@ class ProgressSection(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(self.fontMetrics().height() // 3)
-        column.addWidget(Text("RUN", Style.HEADING))
+        column.addWidget(Text(trc("noun: a measurement", "RUN"), Style.HEADING))
         column.addWidget(buttons)
         column.addWidget(self.bar)
         column.addWidget(self.now)
@@ -70,39 +71,45 @@ class ProgressSection(QWidget):
         self.resume.hide()
         for widget in (self.pause, self.cancel, self.bar, self.now, self.words):
             widget.show()
-        self.pause.setText("Pause")
+        self.pause.setText(tr("Pause"))
         self.pause.setEnabled(True)
         self.cancel.setEnabled(True)
         self.bar.setValue(0)
-        self.now.set_text("Starting…")
+        self.now.set_text(tr("Starting…"))
         self.words.set_text(words)
 
     def show_paused(self, paused: bool) -> None:
         """The button does the other thing now."""
-        self.pause.setText("Go on" if paused else "Pause")
+        self.pause.setText(tr("Go on") if paused else tr("Pause"))
         if paused:
-            self.now.set_text("Paused.")
+            self.now.set_text(tr("Paused."))
 
     def show_cancelling(self) -> None:
         """It was asked to end."""
         self.pause.setEnabled(False)
         self.cancel.setEnabled(False)
-        self.now.set_text("Stopping…")
+        self.now.set_text(tr("Stopping…"))
 
     def show_progress(self, event: Progress, plan: RunPlan, rounds: int) -> None:
         """Where it is. ``rounds`` runs of this depth are done."""
         self.bar.setValue(round(1000 * event.done))
         rate = format_rate(event.tok_s) if event.tok_s is not None else ""
-        left = f"{format_seconds(max(1.0, event.left_seconds))} left" if event.left_seconds else ""
+        left = ""
+        if event.left_seconds:
+            left = tr("{time} left", time=format_seconds(max(1.0, event.left_seconds)))
         share = format_share(event.done) if event.done else ""
-        self.now.set_text(", ".join(w for w in (rate, left, share) if w) or "Starting…")
-        words = [f"depth {format_tokens(event.depth)}", _PHASES.get(event.phase, event.phase)]
+        self.now.set_text(", ".join(w for w in (rate, left, share) if w) or tr("Starting…"))
+        words = [
+            tr("depth {depth:,}", depth=event.depth),
+            tr(_PHASES.get(event.phase, event.phase)),
+        ]
         if event.phase == "run":
-            words[1] = f"run {min(rounds + 1, plan.runs)} of {plan.runs}"
+            run = min(rounds + 1, plan.runs)
+            words[1] = tr("run {number} of {all}", number=run, all=plan.runs)
         if event.prompt_done and not event.tokens:
-            words.append(f"{format_tokens(event.prompt_done)} tokens read")
+            words.append(tr("{tokens:,} tokens read", tokens=event.prompt_done))
         if event.concurrency > 1:
-            words.append(f"{event.concurrency} at once")
+            words.append(tr("{count} at once", count=event.concurrency))
         self.words.set_text(", ".join(words))
 
 
@@ -110,13 +117,16 @@ def end_words(run: Run) -> str:
     """How a run ended."""
     match run.status:
         case RunStatus.DONE:
-            return "Done. The run is kept in History."
+            return tr("Done. The run is kept in History.")
         case RunStatus.STOPPED:
-            return "Stopped. What was finished is kept in History."
+            return tr("Stopped. What was finished is kept in History.")
     problems = [*run.problems, *(p for cell in run.cells for p in cell.problems)]
     worst = next((p for p in reversed(problems) if p.severity is Severity.ERROR), None)
-    why = f"It failed: {worst.message} {worst.advice}".rstrip() if worst else "It failed."
-    return f"{why} What was finished is kept in History."
+    kept = tr("What was finished is kept in History.")
+    if worst is None:
+        return " ".join((tr("It failed."), kept))
+    why = f"{tr(worst.message)} {tr(worst.advice)}".rstrip()
+    return " ".join((tr("It failed: {why}", why=why), kept))
 
 
 def rounds_done(run: Run, event: Progress) -> int:

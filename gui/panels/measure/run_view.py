@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
+from core.language import mark, tr, trc
 from core.measure.checks import said
 from core.measure.diagnosis import diagnose
 from core.measure.history import PlanSnapshot
-from core.measure.run import Run, RunStatus
+from core.measure.run import Cell, Run, RunStatus
 from core.provenance import Input, Number, Rank, Source, Unit
 from core.units import UnitSystem, format_tokens
 from gui.panels.measure import charts
@@ -24,7 +25,7 @@ from gui.widgets.note_lines import NoteLines
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
-_NOTHING = "Measured points appear here, over the ceiling of the plan."
+_NOTHING = mark("Measured points appear here, over the ceiling of the plan.")
 # Rows that the table has room for, whatever it holds.
 _ROWS = (3, 9)
 
@@ -37,53 +38,55 @@ class RunView(QWidget):
         self._run: Run | None = None
         self._plan: PlanSnapshot | None = None
         self._units = UnitSystem.GIB
-        self.rate = FactLabel("Decode speed", style=Style.HEADLINE)
-        self.share = FactLabel("Share of the ceiling", style=Style.HEADLINE)
-        self.bandwidth = FactLabel("Bytes read per second", style=Style.HEADLINE)
+        self.rate = FactLabel(tr("Decode speed"), style=Style.HEADLINE)
+        self.share = FactLabel(tr("Share of the ceiling"), style=Style.HEADLINE)
+        self.bandwidth = FactLabel(tr("Bytes read per second"), style=Style.HEADLINE)
         self.where = LiveText(Style.MUTED)
         self._head = Wrap()
         self._head.set_cells(
             [
                 self.rate,
-                _together(self.share, Text("of the ceiling", Style.MUTED)),
-                _together(self.bandwidth, Text("read", Style.MUTED)),
+                _together(self.share, Text(tr("of the ceiling"), Style.MUTED)),
+                _together(
+                    self.bandwidth, Text(trc("bytes that are read per second", "read"), Style.MUTED)
+                ),
                 self.where,
             ]
         )
-        self.decode = ChartView("Decode speed by depth")
-        self.prefill = ChartView("Prefill speed by prompt")
-        self.first = ChartView("Time to first token by prompt")
-        self.gaps = ChartView("Gaps between tokens")
+        self.decode = ChartView(tr("Decode speed by depth"))
+        self.prefill = ChartView(tr("Prefill speed by prompt"))
+        self.first = ChartView(tr("Time to first token by prompt"))
+        self.gaps = ChartView(tr("Gaps between tokens"))
         self.cell = QComboBox()
-        self.cell.setAccessibleName("Depth whose gaps are shown")
+        self.cell.setAccessibleName(tr("Depth whose gaps are shown"))
         self.cell.currentIndexChanged.connect(self._show_gaps)
         gaps = QWidget()
         below = QVBoxLayout(gaps)
         choice = QHBoxLayout()
-        choice.addWidget(Text("at depth", Style.MUTED))
+        choice.addWidget(Text(tr("at depth"), Style.MUTED))
         choice.addWidget(self.cell)
         choice.addStretch(1)
         below.addLayout(choice)
         below.addWidget(self.gaps, 1)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName("Pictures of the run")
+        self.tabs.setAccessibleName(tr("Pictures of the run"))
         for name, page in (
-            ("Decode", self.decode),
-            ("Prefill", self.prefill),
-            ("First token", self.first),
-            ("Gaps", gaps),
+            (tr("Decode"), self.decode),
+            (tr("Prefill"), self.prefill),
+            (tr("First token"), self.first),
+            (tr("Gaps"), gaps),
         ):
             self.tabs.addTab(page, name)
         line = self.fontMetrics().height()
         self.tabs.setMinimumHeight(16 * line)
         self.sheet = CellSheet()
         self.table = SheetView(self.sheet, "depth")
-        self.table.setAccessibleName("Measured depths")
-        self.table.set_placeholder("One row for each depth.")
+        self.table.setAccessibleName(tr("Measured depths"))
+        self.table.set_placeholder(tr("One row for each depth."))
         self.problems = NoteLines()
         self.findings = FindingLines()
-        self._what = Text("WHAT IT SAYS", Style.HEADING)
+        self._what = Text(tr("WHAT IT SAYS"), Style.HEADING)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(line // 2)
@@ -156,32 +159,32 @@ class RunView(QWidget):
             return
         first = points[0]
         source = Source(
-            Rank.MEASURED, "median of the runs", run.started[:10] if run is not None else ""
+            Rank.MEASURED, mark("median of the runs"), run.started[:10] if run is not None else ""
         )
         rate = Number(
             first.tok_s.median,
             Unit.TOKENS_PER_SECOND,
             source,
-            "(tokens - 1) / time of writing",
+            mark("(tokens - 1) / time of writing"),
             (
-                Input("depth", round(first.depth), Unit.TOKENS),
-                Input("runs", first.tok_s.n),
-                Input("slowest", first.tok_s.least, Unit.TOKENS_PER_SECOND),
-                Input("fastest", first.tok_s.most, Unit.TOKENS_PER_SECOND),
+                Input(mark("depth"), round(first.depth), Unit.TOKENS),
+                Input(mark("runs"), first.tok_s.n),
+                Input(mark("slowest"), first.tok_s.least, Unit.TOKENS_PER_SECOND),
+                Input(mark("fastest"), first.tok_s.most, Unit.TOKENS_PER_SECOND),
             ),
         )
         self.rate.set_number(rate, self._units)
         figures = first.figures
         ceiling = figures.ceiling if figures is not None else None
-        note = "" if ceiling else "The ceiling of what was measured is not known."
+        note = "" if ceiling else mark("The ceiling of what was measured is not known.")
         share = Number(
             first.share,
             Unit.SHARE,
             source,
-            "passes per second / ceiling",
+            mark("passes per second / ceiling"),
             (
-                Input("passes per second", first.steps.median),
-                Input("ceiling", ceiling, Unit.TOKENS_PER_SECOND),
+                Input(mark("passes per second"), first.steps.median),
+                Input(mark("ceiling"), ceiling, Unit.TOKENS_PER_SECOND),
             ),
             note,
         )
@@ -190,21 +193,21 @@ class RunView(QWidget):
             first.bandwidth,
             Unit.BYTES_PER_SECOND,
             source,
-            "passes per second x bytes per token",
+            mark("passes per second x bytes per token"),
             (
-                Input("passes per second", first.steps.median),
-                Input("bytes per token", figures.bytes if figures else None, Unit.BYTES),
+                Input(mark("passes per second"), first.steps.median),
+                Input(mark("bytes per token"), figures.bytes if figures else None, Unit.BYTES),
             ),
             note,
         )
         self.bandwidth.set_number(bandwidth, self._units)
-        self.where.set_text(f"at {first.depth:,.0f} tokens")
+        self.where.set_text(tr("at {depth:,.0f} tokens", depth=first.depth))
 
     def _show_charts(self) -> None:
         run, plan = self._run, self._plan
         if run is None:
             for view in (self.decode, self.prefill, self.first, self.gaps):
-                view.set_words(_NOTHING)
+                view.set_words(tr(_NOTHING))
             return
         self.decode.set_chart(charts.decode_chart(run, plan))
         for view, chart in (
@@ -214,14 +217,11 @@ class RunView(QWidget):
             if chart.series:
                 view.set_chart(chart)
             else:
-                view.set_words("No prompt was read yet.")
+                view.set_words(tr("No prompt was read yet."))
 
     def _fill_cells(self) -> None:
         cells = [c for c in self._run.cells if c.measured] if self._run is not None else []
-        names = [
-            format_tokens(c.depth) + (f", {c.concurrency} at once" if c.concurrency > 1 else "")
-            for c in cells
-        ]
+        names = [_cell_name(cell) for cell in cells]
         if names != [self.cell.itemText(n) for n in range(self.cell.count())]:
             chosen = self.cell.currentText()
             self.cell.blockSignals(True)
@@ -235,9 +235,16 @@ class RunView(QWidget):
         cells = [c for c in self._run.cells if c.measured] if self._run is not None else []
         at = self.cell.currentIndex()
         if not 0 <= at < len(cells):
-            self.gaps.set_words("The time between tokens appears here.")
+            self.gaps.set_words(tr("The time between tokens appears here."))
             return
         self.gaps.set_chart(charts.gaps_chart(cells[at]))
+
+
+def _cell_name(cell: Cell) -> str:
+    depth = format_tokens(cell.depth)
+    if cell.concurrency == 1:
+        return depth
+    return tr("{depth}, {count} at once", depth=depth, count=cell.concurrency)
 
 
 def _together(*widgets: QWidget) -> QWidget:

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import (
 )
 
 from core.gguf import display
+from core.language import mark, tr, trc
 from core.measure.discovery import Found, State, match_file
 from core.measure.keys import Keys
 from core.measure.launch import another_context
 from core.measure.run import Target
 from core.model.model import Model
 from core.problems import Problem, Severity
-from core.units import format_tokens
 from gui.widgets.icon_button import IconButton
 from gui.widgets.line_list import LineList
 from gui.widgets.live_text import LiveText
@@ -29,7 +29,7 @@ from gui.widgets.text import Style, Text
 from gui.workers.measure import looking_at, looking_for_servers
 from gui.workers.runner import Runner
 
-_NONE = "No server runs on this computer. Start one below, or type an address."
+_NONE = mark("No server runs on this computer. Start one below, or type an address.")
 _LINES = 6
 
 
@@ -51,9 +51,9 @@ class ServerSection(QWidget):
         self.finder.finished.connect(self._take)
         self.asker = Runner("server", self)
         self.asker.finished.connect(self._take_typed)
-        self.again = IconButton("redo", "Look for servers again")
+        self.again = IconButton("redo", tr("Look for servers again"))
         self.again.clicked.connect(self.look)
-        self.list = LineList("Servers")
+        self.list = LineList(tr("Servers"))
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.list.currentRowChanged.connect(self._chosen)
@@ -61,23 +61,23 @@ class ServerSection(QWidget):
         self.list.setFixedHeight(_LINES * line + 10)
         self.state = LiveText(Style.MUTED, wrap=True)
         self.address = QLineEdit()
-        self.address.setPlaceholderText("Another address, like 127.0.0.1:8080")
-        self.address.setAccessibleName("Address of a server")
+        self.address.setPlaceholderText(tr("Another address, like 127.0.0.1:8080"))
+        self.address.setAccessibleName(tr("Address of a server"))
         self.key = QLineEdit()
-        self.key.setPlaceholderText("Key, if it needs one")
-        self.key.setAccessibleName("Key of the server")
+        self.key.setPlaceholderText(tr("Key, if it needs one"))
+        self.key.setAccessibleName(tr("Key of the server"))
         self.key.setEchoMode(QLineEdit.EchoMode.Password)
-        self.key.setToolTip("Kept while the program runs, never in a file.")
-        self.keep = QCheckBox("Keep the key in the system's keyring")
+        self.key.setToolTip(tr("Kept while the program runs, never in a file."))
+        self.keep = QCheckBox(tr("Keep the key in the system's keyring"))
         self.keep.setVisible(keys.can_keep)
-        self.ask = QPushButton("Find")
-        self.ask.setToolTip("Ask this address what it is")
+        self.ask = QPushButton(tr("Find"))
+        self.ask.setToolTip(tr("Ask this address what it is"))
         self.ask.clicked.connect(self._ask)
         self.address.returnPressed.connect(self._ask)
         self.key.returnPressed.connect(self._ask)
         self.notes = NoteLines()
         head = QHBoxLayout()
-        head.addWidget(Text("SERVER", Style.HEADING))
+        head.addWidget(Text(tr("SERVER"), Style.HEADING))
         head.addStretch(1)
         head.addWidget(self.again)
         typed = QHBoxLayout()
@@ -106,7 +106,7 @@ class ServerSection(QWidget):
 
     def look(self) -> None:
         """Look for servers on this computer, again."""
-        self._say("Looking for servers…")
+        self._say(tr("Looking for servers…"))
         self.finder.start(looking_for_servers(self._keys))
 
     def look_at(self, url: str) -> None:
@@ -124,7 +124,7 @@ class ServerSection(QWidget):
         if not address:
             self.address.setFocus()
             return
-        self._say(f"Asking {display(address)}…")
+        self._say(tr("Asking {address}…", address=display(address)))
         self.asker.start(looking_at(address, key))
 
     def _say(self, words: str) -> None:
@@ -133,7 +133,7 @@ class ServerSection(QWidget):
 
     def _take(self, found: tuple[Found, ...]) -> None:
         self._found = found
-        self._say("" if found else _NONE)
+        self._say("" if found else tr(_NONE))
         self._show()
 
     def _take_typed(self, found: Found | str) -> None:
@@ -220,26 +220,48 @@ class ServerSection(QWidget):
 
 def _words(found: Found, target: Target | None) -> str:
     """Two lines: what it is and where, and what it runs."""
-    kind = found.kind.value if found.kind is not None else "server"
-    first = f"{kind} · {found.url.removeprefix('http://')} · {found.state.value}"
+    kind = found.kind.value if found.kind is not None else tr("server")
+    first = [kind, found.url.removeprefix("http://"), _state(found.state)]
     if found.driver:
-        first += " · run by Ollama"
-    if target is None:
-        return f"{first}\n{_available(found)}"
-    second = [display(target.model or target.model_path or "unnamed model")]
+        first.append(tr("run by Ollama"))
+    return f"{' · '.join(first)}\n{_available(found) if target is None else _runs(target)}"
+
+
+def _state(state: State) -> str:
+    match state:
+        case State.READY:
+            return trc("state of a server", "ready")
+        case State.LOADING:
+            return trc("state of a server", "loading")
+        case State.NEEDS_KEY:
+            return trc("state of a server", "needs a key")
+        case State.SLEEPING:
+            return trc("state of a server", "sleeping")
+        case State.EMPTY:
+            return trc("state of a server", "no model")
+        case State.REFUSED:
+            return trc("state of a server", "not running")
+        case State.SILENT:
+            return trc("state of a server", "no answer")
+        case State.OTHER:
+            return trc("state of a server", "another program")
+
+
+def _runs(target: Target) -> str:
+    words = [display(target.model or target.model_path or tr("unnamed model"))]
     if target.context:
-        second.append(f"{format_tokens(target.context)} tokens")
+        words.append(tr("{tokens:,} tokens", tokens=target.context))
     if target.cache_k or target.cache_v:
-        second.append(f"cache {target.cache_k or '?'}/{target.cache_v or '?'}")
+        words.append(tr("cache {k}/{v}", k=target.cache_k or "?", v=target.cache_v or "?"))
     if target.slots and target.slots > 1:
-        second.append(f"{target.slots} slots")
-    return f"{first}\n{' · '.join(second)}"
+        words.append(tr("{count} slots", count=target.slots))
+    return " · ".join(words)
 
 
 def _available(found: Found) -> str:
     if found.available:
-        return f"could load: {', '.join(map(display, found.available[:4]))}"
-    return "no model is loaded"
+        return tr("could load: {models}", models=", ".join(map(display, found.available[:4])))
+    return tr("no model is loaded")
 
 
 def _refusal(found: Found) -> Problem | None:
@@ -247,22 +269,22 @@ def _refusal(found: Found) -> Problem | None:
     if found.driver:
         return Problem(
             "private-server",
-            "Ollama runs this server for itself: it is read, never driven.",
+            tr("Ollama runs this server for itself: it is read, never driven."),
             Severity.NOTE,
-            "Measure Ollama's own address instead.",
+            tr("Measure Ollama's own address instead."),
         )
     if found.state is State.NEEDS_KEY:
         return Problem(
             "needs-key",
-            "This server wants a key.",
+            tr("This server wants a key."),
             Severity.WARNING,
-            "Type its address and its key above, then Find.",
+            tr("Type its address and its key above, then Find."),
         )
     if not found.targets:
         return found.problem or Problem(
             "no-model",
-            "No model is loaded there.",
+            tr("No model is loaded there."),
             Severity.WARNING,
-            "Load one in that program, then look again.",
+            tr("Load one in that program, then look again."),
         )
     return None
