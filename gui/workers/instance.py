@@ -78,23 +78,38 @@ class Instance(QObject):
         names = [name if is_link(name) else os.path.abspath(name) for name in files]  # noqa: PTH100
         message = {"files": names, "token": token}
         answers: list[bytes] = []
+        end = time.monotonic() + _PATIENCE
+        held = self._lock is not None and self._lock.error() is QLockFile.LockError.LockFailedError
 
         def ask() -> None:
-            with suppress(
-                OSError, EOFError, LookupError, TypeError, ValueError, AuthenticationError
-            ):
-                told = json.loads(self._told.read_text("utf-8"))
-                address, key = str(told["address"]), bytes.fromhex(told["key"])
-                with Client(address, authkey=key) as connection:
-                    connection.send_bytes(json.dumps(message).encode("utf-8", "surrogateescape"))
-                    if connection.poll(_PATIENCE):
-                        answers.append(connection.recv_bytes(len(_TAKEN)))
+            # Two files opened at once are two starts: the first may not listen yet.
+            while (connection := self._connection()) is None:
+                if not held or time.monotonic() > end:
+                    return
+                time.sleep(_BREATH)
+            with suppress(OSError, EOFError), connection:
+                connection.send_bytes(json.dumps(message).encode("utf-8", "surrogateescape"))
+                if connection.poll(_PATIENCE):
+                    answers.append(connection.recv_bytes(len(_TAKEN)))
 
         # A first window that was stopped takes the connection and never says a word.
         asking = Thread(target=ask, name="first window", daemon=True)
         asking.start()
         asking.join(_PATIENCE)
-        return answers == [_TAKEN]
+        if answers == [_TAKEN]:
+            return True
+        # It may have been closed in the meantime.
+        self.first = self._lock is not None and self._lock.tryLock(0)
+        return False
+
+    def _connection(self) -> Connection | None:
+        """The way to the first window; None where it does not listen, or not yet."""
+        try:
+            told = json.loads(self._told.read_text("utf-8"))
+            address, key = str(told["address"]), bytes.fromhex(told["key"])
+            return Client(address, authkey=key)
+        except _NOT_HEARD:
+            return None
 
     def listen(self) -> None:
         """Hear later starts from now on. Where that is not possible, they open their own window."""

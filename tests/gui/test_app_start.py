@@ -284,6 +284,42 @@ def test_a_second_start_hands_its_file_to_the_first_window(tmp_path: Path) -> No
     assert process.returncode == 0
 
 
+def test_a_file_that_macos_sends_as_an_event_is_opened(tmp_path: Path) -> None:
+    """A double-click in the Finder gives an application no argument but an event."""
+    program = (
+        "import sys\n"
+        "from PySide6.QtCore import QTimer\n"
+        "from PySide6.QtGui import QFileOpenEvent\n"
+        "from PySide6.QtWidgets import QApplication\n"
+        "from gui import app\n"
+        "from gui.main_window import MainWindow\n"
+        "def opened(window, name):\n"
+        "    print(name, flush=True)\n"
+        "    window.close()\n"
+        "MainWindow.open_path = opened\n"
+        "loop = QApplication.exec\n"
+        "def sent():\n"
+        "    event = QFileOpenEvent('/models/a model.gguf')\n"
+        "    QApplication.sendEvent(QApplication.instance(), event)\n"
+        "def watched():\n"
+        "    QTimer.singleShot(0, sent)\n"
+        "    return loop()\n"
+        "QApplication.exec = staticmethod(watched)\n"
+        "sys.exit(app.run([]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=environment(
+            QT_QPA_PLATFORM="offscreen", XDG_CONFIG_HOME=str(tmp_path), XDG_STATE_HOME=str(tmp_path)
+        ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (0, "/models/a model.gguf\n"), done.stderr
+
+
 def test_what_no_first_window_shows_is_not_imported_before_it() -> None:
     code = (
         "import sys\n"

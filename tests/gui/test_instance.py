@@ -153,8 +153,56 @@ def test_a_listener_that_does_not_know_the_key_is_told_nothing(tmp_path: Path) -
     assert heard == []
 
 
+def test_a_start_just_after_the_first_waits_until_that_one_listens(
+    qtbot: QtBot, tmp_path: Path
+) -> None:
+    """Opening two files at once in a file manager is two starts at the same moment."""
+    first = Instance(tmp_path, SCREEN)
+    stale = {"address": str(tmp_path / "gone"), "key": "00"}
+    (note,) = (path.with_suffix(".json") for path in tmp_path.glob("*.lock"))
+    note.write_text(json.dumps(stale))  # of one that was killed
+    heard: list[bool] = []
+    thread = Thread(target=lambda: heard.append(later(tmp_path, ["b.gguf"])))
+    thread.start()
+    time.sleep(0.3)
+    with qtbot.waitSignal(first.files_came) as came:
+        first.listen()
+    thread.join(10)
+    first.close()
+    assert heard == [True]
+    assert came.args[0][0].endswith("b.gguf")
+
+
+def test_where_no_lock_can_be_kept_a_start_does_not_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "_PATIENCE", 60.0)
+    (tmp_path / "a file").write_text("")
+    made = Instance(tmp_path / "a file" / "below", SCREEN)
+    assert not made.first
+    start = time.monotonic()
+    assert not made.hand_over(["a.gguf"])
+    assert time.monotonic() - start < instance._PATIENCE
+    made.close()
+
+
+def test_where_the_first_goes_while_it_is_asked_the_second_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "_PATIENCE", 0.5)
+    first = Instance(tmp_path, SCREEN)
+    second = Instance(tmp_path, SCREEN)
+    first.close()
+    assert not second.hand_over(["a.gguf"])
+    assert second.first
+    second.close()
+
+
 @pytest.mark.parametrize("content", ["", "no json", "[]", "{}", '{"address": 1, "key": "zz"}'])
-def test_a_damaged_note_is_no_first_window(content: str, tmp_path: Path, first: Instance) -> None:
+def test_a_damaged_note_is_no_first_window(
+    content: str, tmp_path: Path, first: Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "_PATIENCE", 0.2)
     (told,) = tmp_path.glob("*.json")
     told.write_text(content)
     assert not later(tmp_path, ["a.gguf"])
