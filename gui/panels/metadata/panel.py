@@ -84,7 +84,7 @@ class MetadataPanel(QWidget):
         column.setSpacing(space)
         column.addLayout(row)
         column.addWidget(self.problems)
-        column.addWidget(yielding(self.splitter, "Metadata"), 1)
+        column.addWidget(yielding(self.splitter, tr("Metadata")), 1)
         self.filter.textChanged.connect(self.table.set_filter)
         self.filter.left.connect(self.view.enter)
         self.view.typed.connect(self.filter.take)
