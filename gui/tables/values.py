@@ -9,7 +9,7 @@ from typing import Any
 
 from core.gguf import display
 from core.gguf.header import Array, Entry, Value, ValueType
-from core.language import tr, trn, written
+from core.language import style, tr, trn, written
 
 # Beyond this a cell of the table is not read anyway.
 PREVIEW_LETTERS = 200
@@ -65,7 +65,7 @@ def preview(entry: Entry, first: Sequence[Value] = ()) -> str:
         return one_line(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return written(value)
-    return scalar_text(value, entry.type)
+    return _spoken(value, entry.type)
 
 
 def short(text: str) -> str:
@@ -86,13 +86,16 @@ def array_words(array: Array, items: Sequence[Value] = ()) -> str:
     numbers = [v for v in items if isinstance(v, int | float) and not isinstance(v, bool)]
     if numbers and len(numbers) == array.count and array.count > 1:
         low, high = min(numbers), max(numbers)
-        low_text, high_text = (scalar_text(v, array.element) for v in (low, high))
+        low_text, high_text = (_spoken(v, array.element) for v in (low, high))
         span = tr("{low} to {high}", low=low_text, high=high_text)
         words += f", {tr('all {value}', value=low_text) if low == high else span}"
     if not items:
         return words
-    shown = ", ".join(item_text(v, array.element) for v in items[:PREVIEW_ITEMS])
-    return f"{words}: {shown}" + (", …" if array.count > PREVIEW_ITEMS else "")
+    # Where a comma stands before the tenths it cannot stand between numbers as well.
+    fractions = any(isinstance(v, float) for v in items[:PREVIEW_ITEMS])
+    between = "; " if fractions and style().decimal == "," else ", "
+    shown = between.join(item_text(v, array.element) for v in items[:PREVIEW_ITEMS])
+    return f"{words}: {shown}" + (f"{between}…" if array.count > PREVIEW_ITEMS else "")
 
 
 def _count_words(array: Array) -> str:
@@ -112,7 +115,13 @@ def item_text(value: Value, element: ValueType) -> str:
         return one_line(value)
     if isinstance(value, Array):
         return f"[{array_words(value, value.items or ())}]"
-    return scalar_text(value, element)
+    return _spoken(value, element)
+
+
+def _spoken(value: Value, type: ValueType) -> str:
+    """A value for reading: like `scalar_text`, its tenths behind the reader's own sign."""
+    text = scalar_text(value, type)
+    return written(float(text), "") if isinstance(value, float) else text
 
 
 def shortest_f32(value: float) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import struct
+from collections.abc import Iterator
+from gettext import NullTranslations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import tabular
+from core import language, tabular
 from core.gguf.header import Array, Entry, Value, ValueType
 from gui.tables import values
 from tests.support.models import entry
@@ -120,3 +122,29 @@ def test_json_of_a_string_that_is_no_utf8_can_be_read_again() -> None:
 def test_markdown_cells_cannot_break_their_table() -> None:
     text = tabular.markdown(["a"], [["x|y\\z\nw"]], [False])
     assert text.splitlines()[2] == "| x\\|y\\\\z<br>w |"
+
+
+@pytest.fixture
+def comma() -> Iterator[None]:
+    """A reader who writes 12.345,6."""
+    language.use(NullTranslations(), language.STYLES["12.345,6"])
+    yield
+    language.speak()
+
+
+def test_a_cell_has_the_sign_of_the_reader_before_the_tenths(comma: None) -> None:
+    assert values.preview(entry("k", 21_504)) == "21.504"
+    assert values.preview(entry("k", 0.25)) == "0,25"
+    assert values.preview(entry("k", float("inf"))) == "inf"
+
+
+def test_a_comma_before_the_tenths_stands_not_between_numbers_too(comma: None) -> None:
+    array = Array(ValueType.FLOAT32, 3, 0, 12, items=(0.5, 1.5, 8.0))
+    assert values.array_words(array, array.items or ()) == "3 numbers, 0,5 to 8,0: 0,5; 1,5; 8,0"
+    whole = Array(ValueType.UINT32, 2, 0, 8, items=(7, 9))
+    assert values.array_words(whole, whole.items or ()) == "2 numbers, 7 to 9: 7, 9"
+
+
+def test_what_is_exact_is_the_same_for_every_reader(comma: None) -> None:
+    assert values.scalar_text(0.25, ValueType.FLOAT32) == "0.25"
+    assert values.json_value(0.25, ValueType.FLOAT32) == 0.25
