@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QDialogButtonBox, QSpinBox
 from pytestqt.qtbot import QtBot
 
 import resources
-from core.language import speak, tr, written
+from core.language import tr, written
 from core.machine import catalogue
 from gui import settings
 from gui.language import Speech, code_for
@@ -31,12 +31,9 @@ HERE = catalogue.machine("nvidia-geforce-rtx-3090")
 
 @pytest.fixture
 def speech(qapp: QApplication) -> Iterator[Speech]:
-    before = QLocale()
     made = Speech(qapp)
     yield made
     made.speak("en", "")
-    QLocale.setDefault(before)
-    speak()
 
 
 def test_texts_numbers_boxes_and_the_buttons_of_qt_change_together(

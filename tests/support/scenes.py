@@ -19,6 +19,7 @@ import resources
 from core.machine import catalogue, combine, custom
 from core.machine.machine import Machine, OwnRun
 from gui.document import Document
+from gui.language import Speech
 from gui.main_window import MainWindow
 from gui.panels.compare import ComparePage
 from gui.panels.explain.page import ExplainPage
@@ -26,6 +27,7 @@ from gui.panels.measure import servers
 from gui.panels.session import SessionPage
 from gui.theme import Theme
 from gui.widgets.file_card import FileCard
+from gui.widgets.text import qt_app
 from gui.workers import computer, engine, opening
 from gui.workers.runner import Handle, Runner
 from tests.support import measured_scenes
@@ -191,13 +193,15 @@ def machine() -> Machine:
 
 @contextmanager
 def window_of(
-    scene: Scene, size: tuple[int, int], theme: Theme, folder: Path
+    scene: Scene, size: tuple[int, int], theme: Theme, folder: Path, language: str = "en"
 ) -> Iterator[MainWindow]:
     """The whole window with everything loaded and painted; closed at the end.
 
     ``folder`` takes the settings, so that nothing of the user's is read or written.
     """
     mode = theme.mode
+    speech = Speech(qt_app())
+    speech.speak(language, "")
     found = measured_scenes.SERVERS
     with (
         patch.object(computer, "detecting", lambda handle: machine()),
@@ -225,6 +229,7 @@ def window_of(
         finally:
             window.close()
             window.deleteLater()
+            speech.speak("en", "")
 
 
 def picture(window: MainWindow, *, busy: bool = False) -> QImage:

@@ -1,4 +1,4 @@
-"""For every test of the window: settings of its own, the light theme, and nothing left alive."""
+"""Every test of the window: settings of its own, the light theme, English, nothing left alive."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication
 
+from gui.language import Speech
 from gui.theme import Theme, ThemeMode
 from tests.support.leaks import no_leaks
 
@@ -25,6 +26,7 @@ def _one_theme(qapp: QApplication) -> Theme:
     font = QFont("DejaVu Sans", 10)
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
     qapp.setFont(font)
+    Speech(qapp).speak("en", "")
     return Theme(qapp, ThemeMode.LIGHT)
 
 
