@@ -12,6 +12,7 @@ from core.gguf.header import ByteOrder, ModelFile, Tensor
 from core.gguf.tensor_data import read_elements
 from core.gguf.text import display
 from core.gguf.types import BY_ID, layout_of
+from core.language import tr
 from core.problems import Problem
 
 if TYPE_CHECKING:
@@ -94,16 +95,16 @@ def read_sample(file: ModelFile, tensor: Tensor, row: int, first: int) -> Sample
         raise PageError(
             Problem(
                 "no-decoder",
-                f"{display(tensor.type_name)} cannot be decoded by this program.",
-                advice="Choose a tensor of another type.",
+                tr("{type} cannot be decoded by this program.", type=display(tensor.type_name)),
+                advice=tr("Choose a tensor of another type."),
             )
         )
     if header.byte_order is ByteOrder.BIG and kind.name != "F32":
         raise PageError(
             Problem(
                 "big-endian",
-                "The blocks of big-endian files cannot be decoded by this program.",
-                advice="Choose a tensor of the type F32, or open a little-endian file.",
+                tr("The blocks of big-endian files cannot be decoded by this program."),
+                advice=tr("Choose a tensor of the type F32, or open a little-endian file."),
             )
         )
     width = tensor.shape[0] if tensor.shape else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from core.language import tr
 from core.plan.plan import Plan
 from core.units import format_share
 
@@ -56,6 +57,9 @@ def expected_words(plan: Plan) -> str:
     here = expected_share(plan)
     if here is None:
         note = plan.speed.expected.mid.note or plan.speed.ceiling.note
-        return f"what this plan reaches cannot be told. {note}".strip()
-    low = format_share(here.low).removesuffix(" %")
-    return f"this plan is expected to reach {low} to {format_share(here.high)}."
+        return f"{tr('what this plan reaches cannot be told.')} {tr(note)}".strip()
+    return tr(
+        "this plan is expected to reach {low} to {high}.",
+        low=format_share(here.low).removesuffix(" %"),
+        high=format_share(here.high),
+    )

@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 from core.explain.addresses import address
 from core.explain.published import runs_with_a_share
+from core.language import mark, tr, written
 from core.machine.machine import Machine, OwnRun
-from core.plan.speed.calibration import BACKEND_WORDS
+from core.plan.speed.calibration import BACKEND_NAMES
 from core.plan.speed.published import PublishedRun
 from core.units import format_bandwidth, format_rate, format_share, format_tokens
 
 # Why a run is not compared with others.
 REMARKS = {
-    "ollama": "by Ollama's own clock, at a depth that is not told",
-    "multi": "several cards at the same time, held against the bandwidth of all",
-    "numa": "two processors, each with half of the memory",
+    "ollama": mark("by Ollama's own clock, at a depth that is not told"),
+    "multi": mark("several cards at the same time, held against the bandwidth of all"),
+    "numa": mark("two processors, each with half of the memory"),
 }
-_OWN = "measured with this program"
-_NAMES = {backend.value: words[0] for backend, words in BACKEND_WORDS.items()}
+_OWN = mark("measured with this program")
+_NAMES = {backend.value: name for backend, name in BACKEND_NAMES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One run. ``bytes`` are read for a token, ``decode`` is tokens per second, ``share`` is of
-    the peak bandwidth (bytes per second; None where only the ceiling is known). ``run`` is the
-    published one, None for the user's own. ``told`` says all about it in lines."""
+    the peak bandwidth (bytes per second; None where only the ceiling is known, tok/s). ``run`` is
+    the published one, None for the user's own. ``kind``, ``remark`` and ``source`` are marked for
+    translation."""
 
     id: str
     machine: str
@@ -43,13 +46,18 @@ class Entry:
     remark: str
     date: str
     source: str
-    told: str
+    ceiling: float | None = None
     run: PublishedRun | None = None
 
     @property
     def address(self) -> str:
         """Where it can be read again; "" where nobody can tell."""
         return address(self.source) if self.run is not None else ""
+
+    @property
+    def told(self) -> str:
+        """All about it, in lines."""
+        return "\n".join(_published_lines(self) if self.run is not None else _own_lines(self))
 
 
 @cache
@@ -74,17 +82,6 @@ def _published(number: int, run: PublishedRun) -> Entry:
     assert share is not None
     assert hardware is not None
     name = _NAMES[run.backend.value]
-    kind = "mixture" if run.experts else "dense"
-    lines = [
-        f"{run.machine}, {name}, {run.engine}",
-        f"{run.model} {run.quantization} ({kind}), {_at(run.depth)}",
-        f"{format_rate(run.decode)} x {_gigabytes(run.bytes_per_token)} = "
-        f"{format_share(share)} of {format_bandwidth(hardware.bandwidth)}",
-    ]
-    remark = REMARKS.get(run.flag, run.flag)
-    if remark:
-        lines.append(f"not compared: {remark}")
-    lines.append(f"{run.date or 'no date'}: {run.source or 'no source'}")
     return Entry(
         f"run {number}",
         run.machine,
@@ -92,30 +89,21 @@ def _published(number: int, run: PublishedRun) -> Entry:
         run.engine,
         run.model,
         run.quantization,
-        kind,
+        mark("mixture") if run.experts else mark("dense"),
         run.depth,
         run.bytes_per_token,
         run.decode,
         share,
         hardware.bandwidth,
-        remark,
+        REMARKS.get(run.flag, run.flag),
         run.date,
         run.source,
-        "\n".join(lines),
-        run,
+        run=run,
     )
 
 
 def _own(id: str, run: OwnRun, machine: Machine, ceiling: float, size: int) -> Entry:
     name = _NAMES.get(run.backend, run.backend)
-    share = run.tok_s / ceiling
-    told = (
-        f"Your own run, {name}",
-        f"{run.title or 'a model'} {run.label}".rstrip() + f", {_at(run.depth)}",
-        f"{format_rate(run.tok_s)} x {_gigabytes(size)} = {format_share(share)} of the ceiling, "
-        f"{format_rate(ceiling)}",
-        f"{run.date or 'no date'}: {_OWN}",
-    )
     return Entry(
         id,
         machine.name,
@@ -127,18 +115,51 @@ def _own(id: str, run: OwnRun, machine: Machine, ceiling: float, size: int) -> E
         run.depth,
         size,
         run.tok_s,
-        share,
+        run.tok_s / ceiling,
         None,
         "",
         run.date,
         _OWN,
-        "\n".join(told),
+        ceiling,
     )
 
 
-def _at(depth: int) -> str:
-    return f"from depth {format_tokens(depth)}"
+def _published_lines(entry: Entry) -> Iterator[str]:
+    yield f"{entry.machine}, {entry.backend}, {entry.program}"
+    yield tr(
+        "{model} ({kind}), from depth {depth}",
+        model=f"{entry.model} {entry.quantization}",
+        kind=tr(entry.kind),
+        depth=format_tokens(entry.depth),
+    )
+    yield tr(
+        "{rate} x {size} = {share} of {bandwidth}",
+        rate=format_rate(entry.decode),
+        size=_gigabytes(entry.bytes),
+        share=format_share(entry.share),
+        bandwidth=format_bandwidth(entry.bandwidth or 0.0),
+    )
+    if entry.remark:
+        yield tr("not compared: {why}", why=tr(entry.remark))
+    yield f"{entry.date or tr('no date')}: {entry.source or tr('no source')}"
+
+
+def _own_lines(entry: Entry) -> Iterator[str]:
+    yield tr("Your own run, {backend}", backend=entry.backend)
+    yield tr(
+        "{model}, from depth {depth}",
+        model=f"{entry.model or tr('a model')} {entry.quantization}".rstrip(),
+        depth=format_tokens(entry.depth),
+    )
+    yield tr(
+        "{rate} x {size} = {share} of the ceiling, {ceiling}",
+        rate=format_rate(entry.decode),
+        size=_gigabytes(entry.bytes),
+        share=format_share(entry.share),
+        ceiling=format_rate(entry.ceiling or 0.0),
+    )
+    yield f"{entry.date or tr('no date')}: {tr(entry.source)}"
 
 
 def _gigabytes(size: float) -> str:
-    return f"{size / 1e9:,.3g} GB"
+    return f"{written(size / 1e9, ',.3g')} GB"

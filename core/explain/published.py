@@ -8,9 +8,10 @@ from enum import StrEnum
 from functools import cache
 from statistics import median
 
+from core.language import mark, tr, trn
 from core.machine.machine import Backend, Machine
 from core.plan.plan import Plan
-from core.plan.speed.calibration import BACKEND_WORDS
+from core.plan.speed.calibration import BACKEND_NAMES, counted_parts, counted_runs
 from core.plan.speed.features import IPEX, LLAMA_CPP, LLAMAFILE
 from core.plan.speed.published import PublishedRun, published_runs
 from core.units import format_share
@@ -28,12 +29,12 @@ PROGRAMS = (LLAMA_CPP, LLAMAFILE, IPEX)
 
 
 class MemoryKind(StrEnum):
-    """What the weights were read from."""
+    """What the weights were read from, marked for translation."""
 
-    CARD = "a card's own memory (GDDR)"
-    STACKED = "stacked memory (HBM)"
-    SHARED = "memory shared with the processor"
-    RAM = "RAM, on the processor"
+    CARD = mark("a card's own memory (GDDR)")
+    STACKED = mark("stacked memory (HBM)")
+    SHARED = mark("memory shared with the processor")
+    RAM = mark("RAM, on the processor")
 
 
 def memory_kind(run: PublishedRun) -> MemoryKind:
@@ -132,32 +133,42 @@ def peer_words(plan: Plan) -> str:
     """ "CUDA, dense: median 68 % of the peak over 93 runs on 38 cards"."""
     wanted = peers_of(plan)
     found = summary(filter(wanted.takes, runs_with_a_share()))
-    name, parts = BACKEND_WORDS[Backend(plan.settings.backend)]
-    kind = "mixtures of experts" if wanted.experts else "dense"
+    backend = Backend(plan.settings.backend)
+    kind = tr("mixtures of experts") if wanted.experts else tr("dense")
+    peers = f"{BACKEND_NAMES[backend]}, {kind}"
     if found.median is None:
-        return f"{name}, {kind}: no published run"
-    if found.machines == 1:
-        parts = parts.removesuffix("s")
-    return (
-        f"{name}, {kind}: median {format_share(found.median)} of the peak over "
-        f"{_counted(found.runs, 'run')} on {found.machines} {parts}"
+        return tr("{peers}: no published run", peers=peers)
+    return tr(
+        "{peers}: median {median} of the peak over {runs} on {parts}",
+        peers=peers,
+        median=format_share(found.median),
+        runs=counted_runs(found.runs),
+        parts=counted_parts(backend, found.machines),
     )
 
 
 def shown_words(found: Summary) -> str:
     """What is chosen now, in one sentence."""
     if found.median is None or found.low is None or found.high is None:
-        rest = f"; {_counted(found.remarked, 'run')} with a remark" if found.remarked else ""
-        return f"No run that can be compared is shown{rest}."
-    words = (
-        f"Shown: {_counted(found.runs, 'run')} on {_counted(found.machines, 'machine')}, median "
-        f"{format_share(found.median)}, the middle half from {format_share(found.low)} to "
-        f"{format_share(found.high)}"
+        if not found.remarked:
+            return tr("No run that can be compared is shown.")
+        return tr(
+            "No run that can be compared is shown; {runs} with a remark.",
+            runs=counted_runs(found.remarked),
+        )
+    words = tr(
+        "{runs} on {machines}, median {median}, the middle half from {low} to {high}",
+        runs=counted_runs(found.runs),
+        machines=trn("{count:,} machine", "{count:,} machines", found.machines),
+        median=format_share(found.median),
+        low=format_share(found.low),
+        high=format_share(found.high),
     )
-    if found.remarked:
-        words += f"; {found.remarked} more with a remark are hollow and not counted"
-    return f"{words}."
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    if not found.remarked:
+        return tr("Shown: {words}.", words=words)
+    return trn(
+        "Shown: {words}; {count} more with a remark are hollow and not counted.",
+        "Shown: {words}; {count} more with a remark are hollow and not counted.",
+        found.remarked,
+        words=words,
+    )

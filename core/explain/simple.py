@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from core.language import tr, trn
 from core.plan.choice import UNPACKED, Engine
 from core.plan.engines import RULES
 from core.plan.plan import Plan
@@ -36,11 +37,20 @@ class SimpleFormula:
     def words(self, units: UnitSystem) -> str:
         """The two figures and what lies between them."""
         said = format_bytes(self.bytes, units)
-        first = f"A simple formula, {self.factors}, would say {said} for the whole context."
+        first = tr(
+            "A simple formula, {factors}, would say {size} for the whole context.",
+            factors=self.factors,
+            size=said,
+        )
+        size = format_bytes(self.cache, units)
         if self.agrees:
-            return f"{first} It says the same here: every layer keeps every token."
-        because = f", because {'; '.join(self.reasons)}" if self.reasons else ""
-        return f"{first} The plan reserves {format_bytes(self.cache, units)}{because}."
+            second = tr("It says the same here: every layer keeps every token.")
+        elif self.reasons:
+            why = "; ".join(self.reasons)
+            second = tr("The plan reserves {size}, because {why}.", size=size, why=why)
+        else:
+            second = tr("The plan reserves {size}.", size=size)
+        return f"{first} {second}"
 
 
 def simple_formula(plan: Plan) -> SimpleFormula | None:
@@ -55,11 +65,17 @@ def simple_formula(plan: Plan) -> SimpleFormula | None:
     tokens = plan.settings.context
     if _for_each(plan):
         tokens //= plan.settings.slots
-    many = "head" if heads == 1 else "heads"
     return SimpleFormula(
         2 * shape.layers * heads * size * _BYTES * tokens,
-        f"2 x {shape.layers} layers x {heads} {many} x {size} x {_BYTES} bytes x "
-        f"{format_tokens(tokens)} tokens",
+        trn(
+            "2 x {layers} layers x {count} head x {size} x {bytes} bytes x {tokens} tokens",
+            "2 x {layers} layers x {count} heads x {size} x {bytes} bytes x {tokens} tokens",
+            heads,
+            layers=shape.layers,
+            size=size,
+            bytes=_BYTES,
+            tokens=format_tokens(tokens),
+        ),
         cache,
         tuple(_reasons(plan)),
     )
@@ -69,36 +85,56 @@ def _reasons(plan: Plan) -> Iterator[str]:
     facts, settings, shape = plan.model.cache, plan.settings, plan.model.shape
     states = sum(len(group.layers) for group in facts.states)
     if states:
-        yield f"{_layers(states)} a state of fixed size in place of rows"
+        yield trn(
+            "{count} layer keeps a state of fixed size in place of rows",
+            "{count} layers keep a state of fixed size in place of rows",
+            states,
+        )
     windows: dict[int, int] = {}
     for group in facts.groups:
         if group.window is not None and group.window < settings.context and not settings.swa_full:
             windows[group.window] = windows.get(group.window, 0) + len(group.layers)
     for window, count in windows.items():
-        each = f" of each of {settings.slots} requests" if settings.slots > 1 else ""
-        yield f"{_layers(count)} only the last {format_tokens(window)} tokens{each}"
+        words = trn(
+            "{count} layer keeps only the last {tokens} tokens",
+            "{count} layers keep only the last {tokens} tokens",
+            count,
+            tokens=format_tokens(window),
+        )
+        if settings.slots > 1:
+            words = tr("{words} of each of {slots} requests", words=words, slots=settings.slots)
+        yield words
     for group in facts.groups:
         if group.stride > 1:
-            yield f"{_layers(len(group.layers))} one row for {group.stride} tokens"
+            yield trn(
+                "{count} layer keeps one row for {stride} tokens",
+                "{count} layers keep one row for {stride} tokens",
+                len(group.layers),
+                stride=group.stride,
+            )
     if any(not group.v_width for group in facts.groups):
-        yield "its attention keeps one compressed row in place of keys and values"
+        yield tr("its attention keeps one compressed row in place of keys and values")
     if facts.shared_layers:
-        yield f"{facts.shared_layers} layers read what another one keeps"
+        yield trn(
+            "{count} layer reads what another one keeps",
+            "{count} layers read what another one keeps",
+            facts.shared_layers,
+        )
     if len({heads for heads in shape.kv_heads if heads}) > 1:
-        yield "its layers have different numbers of heads"
+        yield tr("its layers have different numbers of heads")
     if len({group.k_head for group in facts.groups if group.k_head}) > 1:
-        yield "its heads have different sizes"
+        yield tr("its heads have different sizes")
     if not {settings.cache_k, settings.cache_v} <= (UNPACKED - {"f32"}):
-        yield f"K is stored as {settings.cache_k} and V as {settings.cache_v}, not as f16"
+        yield tr(
+            "K is stored as {k_type} and V as {v_type}, not as f16",
+            k_type=settings.cache_k,
+            v_type=settings.cache_v,
+        )
     if _for_each(plan):
-        yield f"the engine reserves it for each of {settings.slots} requests"
+        yield tr("the engine reserves it for each of {slots} requests", slots=settings.slots)
 
 
 def _for_each(plan: Plan) -> bool:
     """Whether the engine reserves what was asked for several times."""
     settings = plan.settings
     return settings.slots > 1 and RULES[Engine(settings.engine)].per_request
-
-
-def _layers(count: int) -> str:
-    return "1 layer keeps" if count == 1 else f"{count} layers keep"

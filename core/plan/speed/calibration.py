@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from core.language import mark, tr
+from core.language import mark, tr, trn
 from core.machine.machine import Backend
 from core.plan.speed.features import (
     LLAMA_CPP,
@@ -24,16 +24,32 @@ from core.provenance import Rank, Source
 
 # So much wider, in the logarithm, for a part of which no run is known.
 _STRANGER = 1.25
-# What a backend is called, and the parts that it runs on.
-BACKEND_WORDS = {
-    Backend.CPU: ("CPU", mark("processors")),
-    Backend.CUDA: ("CUDA", mark("cards")),
-    Backend.METAL: ("Metal", mark("chips")),
-    Backend.VULKAN: ("Vulkan", mark("GPUs")),
-    Backend.ROCM: ("ROCm", mark("GPUs")),
-    Backend.SYCL: ("SYCL", mark("GPUs")),
+BACKEND_NAMES = {
+    Backend.CPU: "CPU",
+    Backend.CUDA: "CUDA",
+    Backend.METAL: "Metal",
+    Backend.VULKAN: "Vulkan",
+    Backend.ROCM: "ROCm",
+    Backend.SYCL: "SYCL",
 }
 _VENDORS = {"amd": "AMD", "intel": "Intel", "nvidia": "NVIDIA"}
+
+
+def counted_runs(count: int) -> str:
+    """ "241 runs"."""
+    return trn("{count:,} run", "{count:,} runs", count)
+
+
+def counted_parts(backend: Backend, count: int) -> str:
+    """So many of the parts that a backend runs on: "46 cards"."""
+    match backend:
+        case Backend.CPU:
+            return trn("{count} processor", "{count} processors", count)
+        case Backend.CUDA:
+            return trn("{count} card", "{count} cards", count)
+        case Backend.METAL:
+            return trn("{count} chip", "{count} chips", count)
+    return trn("{count} GPU", "{count} GPUs", count)
 
 
 class Rates(NamedTuple):
@@ -63,13 +79,18 @@ class Group(NamedTuple):
     @property
     def words(self) -> str:
         """ "CUDA, 241 runs on 46 cards"."""
-        name, parts = BACKEND_WORDS[self.backend]
+        backend = BACKEND_NAMES[self.backend]
         if self.vendor:
-            name = tr("{backend} on {vendor}", backend=name, vendor=_VENDORS[self.vendor])
-        facts = {"runs": self.runs, "count": self.machines, "parts": tr(parts), "backend": name}
+            backend = tr("{backend} on {vendor}", backend=backend, vendor=_VENDORS[self.vendor])
+        runs, parts = counted_runs(self.runs), counted_parts(self.backend, self.machines)
         if self.known:
-            return tr("{backend}, {runs} runs on {count} {parts}", **facts)
-        return tr("{backend}, {runs} runs on {count} {parts}, none of this architecture", **facts)
+            return tr("{backend}, {runs} on {parts}", backend=backend, runs=runs, parts=parts)
+        return tr(
+            "{backend}, {runs} on {parts}, none of this architecture",
+            backend=backend,
+            runs=runs,
+            parts=parts,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from core.explain.blocks import SPAN, Sample, Trial, read_sample, readable, tria
 from core.gguf import PageError, display
 from core.gguf.header import ModelFile, Tensor
 from core.gguf.tensor_data import rows_of
+from core.language import mark, tr, trn, written
 from core.problems import Problem
 from core.provenance import Number, Rank, Source, Unit
 from core.units import format_share
@@ -32,13 +33,13 @@ from gui.widgets.together import labelled
 from gui.widgets.wrap import Wrap
 from gui.workers.runner import Function, Handle, Runner
 
-_WORDS = (
+_WORDS = mark(
     "A quantized file keeps a small whole number for every weight and a scale for each block of "
     "them. A weight can then only be where a level is: the lines. Move the pointer over a block."
 )
-_NONE = "nothing"
-_SOURCE = Source(Rank.MEASURED, "these weights, written by the gguf package and read back")
-_FROM_FILE = Source(Rank.DERIVED, "block size of the format")
+_NONE = mark("nothing")
+_SOURCE = Source(Rank.MEASURED, mark("these weights, written by the gguf package and read back"))
+_FROM_FILE = Source(Rank.DERIVED, mark("block size of the format"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ class BlockView(QWidget):
         line = self.tensor.lineEdit()
         assert line is not None
         for part in (self.tensor, line):
-            part.setAccessibleName("Tensor")
+            part.setAccessibleName(tr("Tensor"))
         self.tensor.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
@@ -73,20 +74,24 @@ class BlockView(QWidget):
         assert isinstance(completer, QCompleter)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
-        self.row = _box("Row of the tensor")
-        self.place = _box("First element of the row")
+        self.row = _box(tr("Row of the tensor"))
+        self.place = _box(tr("First element of the row"))
         self.beside = QComboBox()
-        self.beside.setAccessibleName("Format to draw beside it")
+        self.beside.setAccessibleName(tr("Format to draw beside it"))
         # Formats are listed once a row has been read, long after the first paint.
         self.beside.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
-        self.beside.addItem(_NONE)
+        self.beside.addItem(tr(_NONE), "")
         self.picture = BlockPicture()
         self.says = LiveText(wrap=True)
-        self.errors = ShareBars(["bits", "off by", "worst"], ["6.5625", "100 %", "0.000123"])
-        self._heading = Text("THE SAME WEIGHTS IN OTHER FORMATS", Style.HEADING)
+        self.errors = ShareBars(
+            [tr("bits"), tr("off by"), tr("worst")], ["6.5625", "100 %", "0.000123"]
+        )
+        self._heading = Text(tr("THE SAME WEIGHTS IN OTHER FORMATS"), Style.HEADING)
         self._note = Text(
-            "Off by: root mean square of the differences, as a share of the weights'. K and IQ "
-            "formats are not tried: llama-quantize searches for their scales.",
+            tr(
+                "Off by: root mean square of the differences, as a share of the weights'. K and "
+                "IQ formats are not tried: llama-quantize searches for their scales."
+            ),
             Style.MUTED,
             wrap=True,
         )
@@ -94,7 +99,7 @@ class BlockView(QWidget):
         space = self.fontMetrics().height()
         column.setContentsMargins(space, space, space, space)
         column.setSpacing(space // 2)
-        column.addWidget(Text(_WORDS, wrap=True))
+        column.addWidget(Text(tr(_WORDS), wrap=True))
         column.addWidget(self._controls())
         column.addWidget(self.says)
         column.addWidget(self.picture, 1)
@@ -118,10 +123,10 @@ class BlockView(QWidget):
         row = Wrap()
         row.set_cells(
             [
-                labelled("Te&nsor", self.tensor),
-                labelled("&Row", self.row),
-                labelled("&From", self.place),
-                labelled("&Beside", self.beside),
+                labelled(tr("Te&nsor"), self.tensor),
+                labelled(tr("&Row"), self.row),
+                labelled(tr("&From"), self.place),
+                labelled(tr("&Beside"), self.beside),
             ]
         )
         return row
@@ -168,7 +173,7 @@ class BlockView(QWidget):
     def _read(self) -> None:
         tensor, model = self._chosen(), self._document.model
         if tensor is None or model is None:
-            self._show(Problem("nothing", "This file has no weights that can be decoded."))
+            self._show(Problem("nothing", tr("This file has no weights that can be decoded.")))
             return
         # A place between two blocks means the block that it is in.
         first = self.place.value() // SPAN * SPAN
@@ -181,14 +186,15 @@ class BlockView(QWidget):
             widget.setVisible(known)
         self.beside.setEnabled(known)
         if isinstance(found, Problem):
-            self.says.set_text(f"{found.message} {found.advice}".rstrip())
+            self.says.set_text(f"{tr(found.message)} {tr(found.advice)}".rstrip())
             return
-        kept = self.beside.currentText()
-        names = [_NONE, *(trial.type_name for trial in found.trials)]
+        kept = self.beside.currentData()
         with QSignalBlocker(self.beside):
             self.beside.clear()
-            self.beside.addItems(names)
-            self.beside.setCurrentText(kept if kept in names else _NONE)
+            self.beside.addItem(tr(_NONE), "")
+            for trial in found.trials:
+                self.beside.addItem(trial.type_name, trial.type_name)
+            self.beside.setCurrentIndex(max(0, self.beside.findData(kept)))
         worst = max((trial.error for trial in found.trials), default=0.0) or 1.0
         self.errors.set_rows([_row(trial, worst) for trial in found.trials])
         self._draw()
@@ -197,7 +203,7 @@ class BlockView(QWidget):
         found = self._found
         if found is None:
             return
-        name = self.beside.currentText()
+        name = self.beside.currentData()
         trial = next((t for t in found.trials if t.type_name == name), None)
         self.picture.show_sample(found.sample, trial)
         self.says.set_text(_said(found.sample, trial))
@@ -226,25 +232,54 @@ def _row(trial: Trial, worst: float) -> ShareRow:
     bits = Number(trial.bits_per_weight, Unit.BITS_PER_WEIGHT, _FROM_FILE)
     error = Number(trial.error, Unit.SHARE, _SOURCE)
     most = Number(trial.worst, Unit.COUNT, _SOURCE)
-    texts = (f"{trial.bits_per_weight:.6g}", format_share(trial.error), f"{trial.worst:.3g}")
+    texts = (
+        written(trial.bits_per_weight, ".6g"),
+        format_share(trial.error),
+        written(trial.worst, ".3g"),
+    )
     return ShareRow(trial.type_name, trial.error / worst, (bits, error, most), texts=texts)
 
 
 def _said(sample: Sample, trial: Trial | None) -> str:
     count = len(sample.values)
-    words = f"{count} weights of {display(sample.tensor.name)}, as {sample.tensor.type_name}: "
+    facts = {
+        "weights": trn("{count} weight", "{count} weights", count),
+        "tensor": display(sample.tensor.name),
+        "type": sample.tensor.type_name,
+        "bits": sample.bits_per_weight,
+    }
     if sample.block_size > 1:
-        blocks = count // sample.block_size
-        words += f"{blocks} block{'s' if blocks != 1 else ''} of {sample.block_size}, "
-    words += f"{sample.bits_per_weight:.6g} bits each."
+        blocks = trn(
+            "{count} block of {size}",
+            "{count} blocks of {size}",
+            count // sample.block_size,
+            size=sample.block_size,
+        )
+        words = tr(
+            "{weights} of {tensor}, as {type}: {blocks}, {bits:.6g} bits each.",
+            blocks=blocks,
+            **facts,
+        )
+    else:
+        words = tr("{weights} of {tensor}, as {type}: {bits:.6g} bits each.", **facts)
+    sentences = [words]
     if sample.odd:
-        words += (
-            f" {sample.odd} of them are infinite or no numbers: the file is damaged, or whatever "
-            "converted it failed. Models with such weights answer with nonsense."
+        sentences.append(
+            trn(
+                "{count} of them is infinite or no number: the file is damaged, or whatever "
+                "converted it failed. Models with such weights answer with nonsense.",
+                "{count} of them are infinite or no numbers: the file is damaged, or whatever "
+                "converted it failed. Models with such weights answer with nonsense.",
+                sample.odd,
+            )
         )
     if trial is not None:
-        words += (
-            f" Diamonds: as {trial.type_name}, {trial.bits_per_weight:.6g} bits, "
-            f"off by {format_share(trial.error)}."
+        sentences.append(
+            tr(
+                "Diamonds: as {type}, {bits:.6g} bits, off by {error}.",
+                type=trial.type_name,
+                bits=trial.bits_per_weight,
+                error=format_share(trial.error),
+            )
         )
-    return words
+    return " ".join(sentences)

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.explain.simple import simple_formula
 from core.explain.story import Story, story
+from core.language import listed, mark, tr
 from core.model.model import Role
 from core.plan.plan import PartKind
 from core.provenance import Input, Number, Rank, Source, Unit
@@ -24,13 +25,13 @@ from gui.widgets.text import Style, Text
 # Six seconds from an empty context to a full one.
 _STEPS = 64
 _STEP_MS = 90
-_WHY = (
+_WHY = mark(
     "A model writes one token at a time, and every token takes a pass through all layers. "
     "What the layers worked out for the tokens before it would be worked out again each time; "
     "the cache keeps it instead. The price is memory, and that all of it is read for every token."
 )
-_RULE = Source(Rank.DERIVED, "the file's tensor table and the cache rule")
-_UNKNOWN = "What this architecture keeps for each token is not known, so nothing is drawn."
+_RULE = Source(Rank.DERIVED, mark("the file's tensor table and the cache rule"))
+_UNKNOWN = mark("What this architecture keeps for each token is not known, so nothing is drawn.")
 
 
 class CacheGrowth(QWidget):
@@ -43,14 +44,14 @@ class CacheGrowth(QWidget):
         self._stale = True
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._advance)
-        self.play = QPushButton("Play")
-        self.play.setAccessibleName("Play the cache filling up")
+        self.play = QPushButton(tr("Play"))
+        self.play.setAccessibleName(tr("Play the cache filling up"))
         self.play.clicked.connect(self._toggle)
-        self.step = SliderField("Tokens in the &cache", unit="tokens")
+        self.step = SliderField(tr("Tokens in the &cache"), unit=tr("tokens"))
         self.step.value_changed.connect(self._slid)
         self.picture = CachePicture()
-        self.unknown = Text(_UNKNOWN, wrap=True)
-        self.reads = ShareBars(["for the next token"], ["999 MiB"])
+        self.unknown = Text(tr(_UNKNOWN), wrap=True)
+        self.reads = ShareBars([tr("for the next token")], ["999 MiB"])
         self.saved = LiveText(wrap=True)
         self.simple = LiveText(wrap=True)
         self.legend = Text("", Style.MUTED, wrap=True)
@@ -62,13 +63,13 @@ class CacheGrowth(QWidget):
         space = self.fontMetrics().height()
         column.setContentsMargins(space, space, space, space)
         column.setSpacing(space)
-        column.addWidget(Text(_WHY, wrap=True))
+        column.addWidget(Text(tr(_WHY), wrap=True))
         column.addLayout(controls)
         column.addWidget(self.unknown)
         column.addWidget(self.picture)
         column.addWidget(self.legend)
         Picture(self.picture, self.legend)
-        column.addWidget(Text("WHAT THE NEXT TOKEN READS", Style.HEADING))
+        column.addWidget(Text(tr("WHAT THE NEXT TOKEN READS"), Style.HEADING))
         column.addWidget(self.reads)
         column.addWidget(self.saved)
         column.addWidget(self.simple)
@@ -128,11 +129,11 @@ class CacheGrowth(QWidget):
                 self.step.set_value(0)
                 self._show()
             self._timer.start(pace(self, _STEP_MS))
-            self.play.setText("Stop")
+            self.play.setText(tr("Stop"))
 
     def _stop(self) -> None:
         self._timer.stop()
-        self.play.setText("Play")
+        self.play.setText(tr("Play"))
 
     def _slid(self) -> None:
         self._stop()
@@ -162,11 +163,11 @@ class CacheGrowth(QWidget):
         self.picture.show_moment(self._story, moment.depth, units)
         most = self._story.moment(self._story.context)
         scale = max(1, most.weights + most.cache + most.state)
-        depth = Input("tokens in the cache", moment.depth, Unit.TOKENS)
+        depth = Input(mark("tokens in the cache"), moment.depth, Unit.TOKENS)
         rows: list[tuple[str, int, PartKind | Role]] = [
-            ("weights, all that are active", moment.weights, Role.FEED_FORWARD),
-            ("cache", moment.cache, PartKind.CACHE),
-            ("state, read and written", moment.state, PartKind.STATE),
+            (tr("weights, all that are active"), moment.weights, Role.FEED_FORWARD),
+            (tr("cache"), moment.cache, PartKind.CACHE),
+            (tr("state, read and written"), moment.state, PartKind.STATE),
         ]
         self.reads.set_rows(
             [
@@ -182,31 +183,39 @@ class CacheGrowth(QWidget):
             units,
         )
         self.saved.set_text(
-            f"With the cache the next token takes {format_count(moment.operations)} operations. "
-            f"Without it all {format_tokens(moment.depth + 1)} tokens would be worked out again: "
-            f"{format_count(moment.operations_without)} operations, for one token."
+            tr(
+                "With the cache the next token takes {operations} operations. Without it all "
+                "{tokens} tokens would be worked out again: {more} operations, for one token.",
+                operations=format_count(moment.operations),
+                tokens=format_tokens(moment.depth + 1),
+                more=format_count(moment.operations_without),
+            )
         )
 
 
 def _legend(told: Story) -> str:
     """What the cells mean, and how often the plan keeps what is drawn once."""
-    words = ["Full: kept, and read by the next token; the last one is the newest."]
+    words = [tr("Full: kept, and read by the next token; the last one is the newest.")]
     if any(lane.window is not None for lane in told.lanes):
-        words.append("Outlined: written, but out of the window.")
-    words.append("Dotted: reserved, not written yet.")
+        words.append(tr("Outlined: written, but out of the window."))
+    words.append(tr("Dotted: reserved, not written yet."))
     each = [
         name
         for name, kept in (
-            ("windows", any(lane.window is not None for lane in told.lanes)),
-            ("states", any(lane.state for lane in told.lanes)),
+            (tr("windows"), any(lane.window is not None for lane in told.lanes)),
+            (tr("states"), any(lane.state for lane in told.lanes)),
         )
         if kept
     ]
     slots = told.plan.settings.slots
     if slots > 1 and each:
         words.append(
-            f"Drawn for one request: the plan has {slots} slots and keeps {' and '.join(each)} "
-            "for each of them."
+            tr(
+                "Drawn for one request: the plan has {slots} slots and keeps {what} for each of "
+                "them.",
+                slots=slots,
+                what=listed(each),
+            )
         )
     return " ".join(words)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
 
+from core.language import tr
 from gui.document import Document
 from gui.panels.explain.block_view import BlockView
 from gui.panels.explain.cache_growth import CacheGrowth
@@ -23,12 +24,12 @@ class ExplainPage(QWidget):
         self.published = PublishedView(document)
         self.tabs = QTabWidget()
         self.tabs.setDocumentMode(True)
-        self.tabs.setAccessibleName("What is explained")
+        self.tabs.setAccessibleName(tr("What is explained"))
         for widget, name in (
-            (self.cache, "Why there is a cache"),
-            (self.blocks, "What a format does"),
-            (self.tokens, "How text is cut"),
-            (self.published, "How fast others were"),
+            (self.cache, tr("Why there is a cache")),
+            (self.blocks, tr("What a format does")),
+            (self.tokens, tr("How text is cut")),
+            (self.published, tr("How fast others were")),
         ):
             self.tabs.addTab(scrolled(widget, name), name)
         column = QVBoxLayout(self)

@@ -7,16 +7,22 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
 from core.explain.published import BACKENDS, PROGRAMS, MemoryKind, Wanted, parts_of
 from core.gguf import display
+from core.language import mark, tr
 from core.machine.machine import Backend, Machine
-from core.plan.speed.calibration import BACKEND_WORDS
+from core.plan.speed.calibration import BACKEND_NAMES
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.share_marks import MarkButton
 from gui.widgets.wrap import Wrap
 
-_KINDS = (("Dense and mixtures", None), ("Dense only", False), ("Mixtures only", True))
-_NO_PART = "No published run is of a part of this machine"
-_ALL_MEMORY = "All kinds of memory"
-_ALL_PROGRAMS = "All programs"
+_KINDS = (
+    (mark("Dense and mixtures"), None),
+    (mark("Dense only"), False),
+    (mark("Mixtures only"), True),
+)
+_THIS_MACHINE = mark("Only this machine's parts")
+_NO_PART = mark("No published run is of a part of this machine")
+_ALL_MEMORY = mark("All kinds of memory")
+_ALL_PROGRAMS = mark("All programs")
 
 
 class PublishedFilters(QWidget):
@@ -27,12 +33,16 @@ class PublishedFilters(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._parts: tuple[str, ...] = ()
-        self.memory = _box("Kind of memory", [_ALL_MEMORY, *map(_sentence, MemoryKind)])
-        self.kind = _box("Kind of model", [words for words, _ in _KINDS])
-        self.program = _box("Program", [_ALL_PROGRAMS, *PROGRAMS])
-        self.part = QCheckBox("Only this machine's parts")
-        self.compared = QCheckBox("Leave out runs with a remark")
-        self.compared.setToolTip("Hollow marks: several cards, or a clock that is not comparable")
+        self.memory = _box(
+            tr("Kind of memory of the runs shown"), [tr(_ALL_MEMORY), *map(_sentence, MemoryKind)]
+        )
+        self.kind = _box(tr("Kind of model of the runs shown"), [tr(words) for words, _ in _KINDS])
+        self.program = _box(tr("Program of the runs shown"), [tr(_ALL_PROGRAMS), *PROGRAMS])
+        self.part = QCheckBox(tr(_THIS_MACHINE))
+        self.compared = QCheckBox(tr("Leave out runs with a remark"))
+        self.compared.setToolTip(
+            tr("Hollow marks: several cards, or a clock that is not comparable")
+        )
         self.boxes = Wrap()
         self.boxes.set_cells([self.memory, self.kind, self.program, self.part, self.compared])
         self.marks = {backend: MarkButton(n) for n, backend in enumerate(BACKENDS)}
@@ -51,9 +61,9 @@ class PublishedFilters(QWidget):
         parts = parts_of(machine)
         names = {d.catalogue_id: display(d.name) for d in machine.devices}
         self._parts = parts
-        listed = ", ".join(names[part] for part in parts)
-        self.part.setText(f"Only {listed}" if parts else "Only this machine's parts")
-        self.part.setToolTip("" if parts else _NO_PART)
+        these = ", ".join(names[part] for part in parts)
+        self.part.setText(tr("Only {parts}", parts=these) if parts else tr(_THIS_MACHINE))
+        self.part.setToolTip("" if parts else tr(_NO_PART))
         self.part.setEnabled(bool(parts))
         if not parts:
             self.part.setChecked(False)
@@ -62,8 +72,8 @@ class PublishedFilters(QWidget):
     def count(self, counts: dict[Backend, int], own: int) -> None:
         """So many runs of each backend that the other boxes let through."""
         for backend, button in self.marks.items():
-            button.set_words(BACKEND_WORDS[backend][0], counts.get(backend, 0))
-        self.own.set_words("your own", own)
+            button.set_words(BACKEND_NAMES[backend], counts.get(backend, 0))
+        self.own.set_words(tr("your own"), own)
         self.own.setVisible(own > 0)
 
     def wanted(self, *, by_backend: bool = True) -> Wanted:
@@ -83,9 +93,10 @@ class PublishedFilters(QWidget):
 def _box(name: str, lines: list[str]) -> QComboBox:
     box = QComboBox()
     box.addItems(lines)
-    box.setAccessibleName(f"{name} of the runs shown")
+    box.setAccessibleName(name)
     return box
 
 
 def _sentence(kind: MemoryKind) -> str:
-    return kind.value[0].upper() + kind.value[1:]
+    words = tr(kind.value)
+    return words[0].upper() + words[1:]

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLay
 from core.explain.efficiency import Share, expected_line, expected_share, expected_words
 from core.explain.entries import Entry, own_entries, published_entries
 from core.explain.published import BACKENDS, peer_words, shown_words, summary
+from core.language import mark, tr
 from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.explain.published_filters import PublishedFilters
@@ -23,16 +24,16 @@ from gui.widgets.menu_button import MenuButton
 from gui.widgets.share_plot import Level, ShareDot, SharePlot
 from gui.widgets.text import Style, Text
 
-_WORDS = (
+_WORDS = mark(
     "Each mark is a run that somebody published: how many bytes one token read, and which share of "
     "the memory's peak bandwidth was reached. Nobody reaches all of it; what is expected of a plan "
     "is fitted on these runs."
 )
-_HINT = (
+_HINT = mark(
     "Point at a mark, or walk through them with the arrow keys: Enter, or a click, copies the "
     "address of its source."
 )
-_NOBODY = "No run has these properties. Show more kinds above."
+_NOBODY = mark("No run has these properties. Show more kinds above.")
 _STEP = {UnitSystem.GIB: 2.0**30, UnitSystem.GB: 1e9}
 _PLACES = {backend: n for n, backend in enumerate(BACKENDS)}
 _POINTS = 64  # of the line
@@ -57,20 +58,20 @@ class PublishedView(QWidget):
         self.says = LiveText(Style.STRONG, wrap=True)
         self.says_shown = LiveText(wrap=True)
         self.filters = PublishedFilters(self)
-        self.plot = SharePlot("Published runs by bytes per token and share of the peak")
-        self.plot.set_words(_NOBODY)
+        self.plot = SharePlot(tr("Published runs by bytes per token and share of the peak"))
+        self.plot.set_words(tr(_NOBODY))
         self.sheet = Sheet(self)
         self.table = SheetView(self.sheet, "run")
-        self.table.setAccessibleName("Published runs")
-        self.table.set_placeholder(_NOBODY)
-        self.list = QPushButton("&List")
+        self.table.setAccessibleName(tr("Published runs"))
+        self.table.set_placeholder(tr(_NOBODY))
+        self.list = QPushButton(tr("&List"))
         self.list.setCheckable(True)
-        self.list.setToolTip("The same runs as a table, or as a picture again")
-        self.search = FilterEdit("Search runs")
+        self.list.setToolTip(tr("The same runs as a table, or as a picture again"))
+        self.search = FilterEdit(tr("Search runs"))
         self.search.setMinimumWidth(22 * self.fontMetrics().averageCharWidth())
-        self.copy_button = MenuButton("Copy", "Runs, as text", self.table.add_copy_actions)
+        self.copy_button = MenuButton(tr("Copy"), tr("Runs, as text"), self.table.add_copy_actions)
         self.one = LiveText(Style.MUTED, wrap=True)
-        self.one.set_text(_HINT)
+        self.one.set_text(tr(_HINT))
         self.views = QStackedWidget()
         self.views.addWidget(self.plot)
         self.views.addWidget(self.table)
@@ -83,7 +84,7 @@ class PublishedView(QWidget):
         space = self.fontMetrics().height()
         column.setContentsMargins(space, space, space, space)
         column.setSpacing(space // 2)
-        column.addWidget(Text(_WORDS, wrap=True))
+        column.addWidget(Text(tr(_WORDS), wrap=True))
         column.addWidget(self.says)
         column.addWidget(self.says_shown)
         column.addWidget(self.filters.boxes)
@@ -184,20 +185,23 @@ class PublishedView(QWidget):
         self.views.setCurrentIndex(int(listed))
         for widget in (self.search, self.copy_button):
             widget.setVisible(listed)
-        self.list.setText("&Picture" if listed else "&List")
-        self.one.set_text("" if listed else _HINT)
+        self.list.setText(tr("&Picture") if listed else tr("&List"))
+        self.one.set_text("" if listed else tr(_HINT))
 
     def _copy_source(self, id: str) -> None:
         entry = self._shown.get(id)
         if entry is None:
             return
         if entry.run is None:
-            self.one.set_text("That is a run of your own: it is on the page History.")
+            self.one.set_text(tr("That is a run of your own: it is on the page History."))
             return
         text = entry.address or entry.source
         QGuiApplication.clipboard().setText(text)
-        kind = "Address" if entry.address else "Source, which names no address,"
-        self.one.set_text(f"{kind} copied: {text}")
+        self.one.set_text(
+            tr("Address copied: {text}", text=text)
+            if entry.address
+            else tr("Source, which names no address, copied: {text}", text=text)
+        )
 
     def _copy_row(self) -> None:
         row = self.table.current_row()
@@ -206,7 +210,7 @@ class PublishedView(QWidget):
 
     def _tell(self, id: str) -> None:
         entry = self._shown.get(id)
-        self.one.set_text(entry.told.replace("\n", "; ") if entry is not None else _HINT)
+        self.one.set_text(entry.told.replace("\n", "; ") if entry is not None else tr(_HINT))
 
     def _tell_row(self, row: int) -> None:
         if row >= 0 and self.list.isChecked():

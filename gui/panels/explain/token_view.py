@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QColor, QMouseEvent, QShowEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QVBoxLayout, QWidget
 
+from core.language import mark, tr, trn
 from core.tokens import Piece
-from core.units import format_tokens
 from gui import theme
 from gui.document import Document
 from gui.widgets.live_text import LiveText
@@ -15,11 +15,11 @@ from gui.widgets.text import Style, Text
 from gui.workers.counting import Counter, CutText
 from gui.workers.runner import Runner
 
-_WORDS = (
+_WORDS = mark(
     "A model reads and writes tokens: pieces of text that its vocabulary lists. Context, speed and "
     "price are counted in them. Type or paste a text; it stays on this computer."
 )
-_EXAMPLE = (
+_EXAMPLE = mark(
     "The weighbridge reads 21,718,480,960 bytes.\n"
     'def fits(model, gpu): return model["bytes"] < gpu.free\n'
     "Wie schwer ist es? ¿Cuánto pesa? どのくらい重い？"
@@ -46,14 +46,14 @@ class TokenView(QWidget):
         self._wait.setSingleShot(True)
         self._wait.setInterval(_WAIT_MS)
         self._wait.timeout.connect(self._ask)
-        self.text = QPlainTextEdit(_EXAMPLE)
-        self.text.setAccessibleName("Text to cut into tokens")
+        self.text = QPlainTextEdit(tr(_EXAMPLE))
+        self.text.setAccessibleName(tr("Text to cut into tokens"))
         self.text.setTabChangesFocus(True)
         self.says = LiveText(wrap=True)
         self.pieces = QTextEdit()
         self.pieces.setReadOnly(True)
         self.pieces.setTabChangesFocus(True)
-        self.pieces.setAccessibleName("The text, token by token")
+        self.pieces.setAccessibleName(tr("The text, token by token"))
         large = Style.BODY.font()
         large.setPointSizeF(large.pointSizeF() * 1.25)
         self.pieces.setFont(large)
@@ -69,7 +69,7 @@ class TokenView(QWidget):
         space = self.fontMetrics().height()
         column.setContentsMargins(space, space, space, space)
         column.setSpacing(space // 2)
-        column.addWidget(Text(_WORDS, wrap=True))
+        column.addWidget(Text(tr(_WORDS), wrap=True))
         column.addWidget(self.text, 1)
         column.addWidget(self.says)
         column.addWidget(self.pieces, 2)
@@ -152,23 +152,36 @@ class TokenView(QWidget):
 
 
 def _piece_words(number: int, piece: Piece) -> str:
-    data = piece.bytes.hex(" ")
-    return f"Token {number + 1:,}: number {piece.id:,} of the vocabulary, bytes {data}"
+    return tr(
+        "Token {place:,}: number {number:,} of the vocabulary, bytes {data}",
+        place=number + 1,
+        number=piece.id,
+        data=piece.bytes.hex(" "),
+    )
 
 
 def _said(cut: CutText, letters: int) -> str:
     if not cut.pieces and cut.doubt:
-        return f"It cannot be shown how this file cuts text: {cut.doubt}"
-    count = len(cut.pieces)
-    words = f"{format_tokens(count)} tokens for {len(cut.text):,} characters"
-    words += f", {len(cut.text) / count:.1f} characters each." if count else "."
-    if letters > len(cut.text):
-        words += f" Only the first {_MOST_LETTERS:,} characters are cut."
+        return tr("It cannot be shown how this file cuts text: {doubt}", doubt=tr(cut.doubt))
+    count, length = len(cut.pieces), len(cut.text)
+    if count:
+        words = trn(
+            "{count:,} token for {length:,} characters, {each:.1f} characters each.",
+            "{count:,} tokens for {length:,} characters, {each:.1f} characters each.",
+            count,
+            length=length,
+            each=length / count,
+        )
+    else:
+        words = tr("{count:,} tokens for {length:,} characters.", count=count, length=length)
+    sentences = [words]
+    if letters > length:
+        sentences.append(tr("Only the first {count:,} characters are cut.", count=_MOST_LETTERS))
     if count > _MOST_PIECES:
-        words += f" The first {_MOST_PIECES:,} are drawn."
+        sentences.append(tr("The first {count:,} are drawn.", count=_MOST_PIECES))
     if not cut.exact:
-        words += f" An engine may cut it differently: {cut.doubt}."
-    return words
+        sentences.append(tr("An engine may cut it differently: {doubt}.", doubt=tr(cut.doubt)))
+    return " ".join(sentences)
 
 
 def _mixed(color: str, ground: str, share: float) -> QColor:
