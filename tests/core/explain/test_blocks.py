@@ -81,7 +81,7 @@ def test_more_bits_never_move_a_weight_further(weights: list[float]) -> None:
     found = by_name(weights)
     largest = max(abs(w) for w in weights)
     for name, codes in (("Q8_0", 127), ("Q4_0", 8)):
-        # Half a step of the scale, and what the scale loses as a 16-bit float: the smallest of those
+        # Half a step of the scale, and what the scale loses as a 16-bit float: the smallest
         # are 2^-24 apart.
         assert found[name].worst <= largest / codes * (1 + 2**-10) + codes * 2**-25 + 1e-6
     assert found["BF16"].worst <= largest * 2**-8 + 1e-30
