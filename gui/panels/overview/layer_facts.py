@@ -98,7 +98,7 @@ def _row(name: str, width: int, type_name: str) -> str:
 def _rule(group: CacheGroup | StateGroup) -> str:
     """The kind of cache and the keys that decided it; many rules begin with the kind."""
     name, rule = tr(group.name), tr(group.rule)
-    if not group.rule or group.rule.startswith(group.name):
+    if not rule or rule.startswith(name):
         return rule or name
     return f"{name}: {rule}"
 
