@@ -16,6 +16,7 @@ from pytestqt.qtbot import QtBot
 
 import resources
 from core.gguf import open_file
+from core.language import speak
 from core.measure import inner
 from core.measure.diagnosis import point_of
 from core.measure.discovery import Found, State
@@ -178,6 +179,21 @@ def test_what_cannot_be_measured_is_a_sentence_and_no_start(
     assert not page.progress.start.isEnabled()
     page.start()
     assert page.worker.run is None
+
+
+def test_depths_may_be_typed_as_the_reader_writes_numbers(page: MeasurePage) -> None:
+    speak(numbers="12.345,6")
+    try:
+        page.choices.depths.setText("0, 1.024 1536")
+        plan = page.choices.run_plan()
+        page.choices.depths.setText(page.choices.depths.placeholderText())
+        usual = page.choices.run_plan()
+    finally:
+        speak()
+    assert isinstance(plan, RunPlan)
+    assert plan.depths == (0, 1024, 1536)
+    assert isinstance(usual, RunPlan)
+    assert usual.depths == (0, 256, 768, 1792)
 
 
 def test_requests_at_the_same_time_are_numbers(qtbot: QtBot, page: MeasurePage) -> None:

@@ -8,13 +8,17 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import cache
+from gettext import NullTranslations
 from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 
+from core.language import STYLES, speak, use
 from core.measure.history import (
     History,
     HistoryError,
@@ -23,6 +27,7 @@ from core.measure.history import (
     schema,
     snapshot,
 )
+from core.measure.history.compare import compare
 from core.measure.history.transfer import to_csv_text, to_json_text, to_markdown
 from core.measure.readings import GpuReading, Reading
 from core.measure.run import Run, RunStatus
@@ -47,6 +52,47 @@ def keep(history: History, run: Run, **changes: str) -> None:
 @cache
 def planned(depths: tuple[int, ...]) -> PlanSnapshot:
     return snapshot(specimen_plan("Llama-3.1-8B"), depths)
+
+
+class Other(NullTranslations):
+    """A language in which every text begins with "~"."""
+
+    def gettext(self, message: str) -> str:
+        return f"~{message}"
+
+
+@pytest.fixture
+def other_language() -> Iterator[None]:
+    use(Other(), STYLES["12.345,6"])
+    yield
+    speak()
+
+
+@pytest.mark.usefixtures("other_language")
+def test_what_is_kept_is_in_no_language_and_what_is_shown_in_the_readers(path: Path) -> None:
+    run = runs.run({4096: [40.5] * 6}, target=replace(runs.TARGET, model=""))
+    history = History(path)
+    history.begin(run, None)
+    history.finish(run)
+    (listed,) = history.lines()
+    kept = history.load(run.id)
+    history.close()
+    assert kept is not None
+    assert listed.name == kept.name == "~unknown model"
+    with closing(sqlite3.connect(path)) as db:
+        assert "~" not in "\n".join(db.iterdump())
+    assert "~" not in to_json_text([kept]) + to_csv_text([kept])
+    assert "4096,1,run" in to_csv_text([kept])
+    assert "| 4.096 |" not in to_markdown(kept)
+    assert "| 4096 | 6 | 40,5 tok/s |" in to_markdown(kept)
+
+
+@pytest.mark.usefixtures("other_language")
+def test_a_comparison_names_its_figures_in_no_language() -> None:
+    made = [Stored(runs.run({0: [rate] * 6}, id=f"{rate}"), None) for rate in (40.0, 50.0)]
+    found = compare(*made)
+    assert [row.what for row in found.rows] == ["decode", "time to first token"]
+    assert found.summary.startswith("~The second writes")
 
 
 def test_a_run_comes_back_as_it_was_with_its_raw_stamps_and_timings(path: Path) -> None:
