@@ -22,6 +22,7 @@ from core.explain.published import (
     shown_words,
     summary,
 )
+from core.language import speak
 from core.machine import catalogue
 from core.machine.machine import Backend, OwnRun
 from core.plan.speed.published import read_runs
@@ -249,3 +250,15 @@ def test_sources_elsewhere_have_one_too(source: str, expected: str) -> None:
 )  # fmt: skip
 def test_a_source_that_is_no_place_has_no_address(source: str) -> None:
     assert address(source) == ""
+
+
+def test_what_is_said_of_a_run_follows_the_language() -> None:
+    """The runs are read once, and the language may change while the program runs."""
+    entry = next(entry for entry in published_entries() if "." in entry.told.splitlines()[2])
+    english = entry.told
+    try:
+        speak("es")
+        assert entry.told.splitlines()[2].partition(" tok/s")[0].count(",") == 1
+    finally:
+        speak()
+    assert entry.told == english
