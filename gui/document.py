@@ -112,6 +112,7 @@ class Document(QObject):
         self._units = UnitSystem.GIB
         self._margins: dict[str, int] = {}
         self._dressed: dict[str, tuple[Machine, Machine]] = {}
+        self._ready: tuple[_State, Plan | None] | None = None
         self._held = False
         self._merge_until = 0.0
         self._undo_stack = QUndoStack(self)
@@ -244,6 +245,8 @@ class Document(QObject):
     def _push(self, state: _State, names: tuple[str, ...]) -> None:
         if state == self._state:
             return
+        # Qt does not survive an error inside a step that it is about to own.
+        self._ready = (state, self._plan_of(self._model, state))
         now = monotonic()
         merge = (self._held and self._merge_until > 0) or now < self._merge_until
         self._merge_until = now + MERGE_SECONDS
@@ -251,7 +254,9 @@ class Document(QObject):
 
     def _restore(self, state: _State) -> None:
         machine = self.machine
-        plan = self._plan_of(self._model, state)
+        ready, self._ready = self._ready, None
+        known = ready is not None and ready[0] is state
+        plan = ready[1] if ready and known else self._plan_of(self._model, state)
         self._state, self._plan = state, plan
         if self.machine is not machine:
             self.machine_changed.emit()

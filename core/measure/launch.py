@@ -19,7 +19,8 @@ from core.plan.plan import PartKind, Plan
 from core.plan.settings import layer_count
 from core.problems import Problem, Severity
 
-LOG_LIMIT = 4_000_000  # characters that are kept; a load with -lv 4 prints some 20,000
+LOG_LIMIT = 4_000_000  # characters that are looked at; a load with -lv 4 prints some 20,000
+WHOLE_LIMIT = 64_000_000  # characters that are kept for whoever saves them
 # What only the dry run wants: the first look at the model, and a line for every token.
 _DRY = ("-fit", "on", "-v")
 # Buffer sizes are printed from here on; one more and every token would have a line.
@@ -54,25 +55,33 @@ _SIGNS = (
 
 
 class LoadLog:
-    """The log of a server that loads, fed piece by piece as it comes."""
+    """The log of a server that loads, fed piece by piece as it comes. ``text`` is its beginning, in
+    which the load is described; a server that answers goes on for days."""
 
     def __init__(self) -> None:
         self.phase = Phase.STARTING
         self.text = ""
-        self.cut = False
+        self._pieces: list[str] = []
+        self._room = WHOLE_LIMIT
         self._rest = ""
 
     def feed(self, piece: str) -> None:
         """Take what came next; a line may come in several pieces."""
         room = LOG_LIMIT - len(self.text)
-        self.cut = self.cut or len(piece) > room
         self.text += piece[: max(room, 0)]
+        self._pieces.append(piece[: self._room])
+        self._room = max(0, self._room - len(piece))
         *lines, self._rest = (self._rest + piece).split("\n")
         self._rest = self._rest[-4096:]
         for line in lines:
             for sign, phase in _SIGNS:
                 if sign in line and list(Phase).index(phase) > list(Phase).index(self.phase):
                     self.phase = phase
+
+    @property
+    def whole(self) -> str:
+        """All that came, up to `WHOLE_LIMIT`."""
+        return "".join(self._pieces)
 
 
 def ended(program: str, code: int, log: str) -> Problem | None:

@@ -94,7 +94,7 @@ class ComputerCard(QWidget):
         for row, device in zip(self._rows, devices, strict=True):
             row.show(device, self._document)
         self._show_offer()
-        words = " ".join(tr(p.message) for p in machine.problems)
+        words = " ".join(f"{tr(p.message)} {tr(p.advice)}".rstrip() for p in machine.problems)
         self._problems.set_text(words)
         self._problems.setVisible(bool(words))
 

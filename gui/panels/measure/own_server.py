@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
@@ -73,6 +75,10 @@ class OwnServerSection(QWidget):
         self.show_log = QPushButton(tr("Show log"))
         self.show_log.setCheckable(True)
         self.copy_log = QPushButton(tr("Copy log"))
+        self.save_log = QPushButton(tr("Save log…"))
+        self.save_log.setToolTip(
+            tr("All of it, as a file; the last {count:,} lines are shown", count=_LOG_LINES)
+        )
         self.check_log = QPushButton(tr("Check it against the plan…"))
         self.check_log.setToolTip(tr("Compare what it allocated with the plan, part by part"))
         self.log = QPlainTextEdit()
@@ -131,6 +137,21 @@ class OwnServerSection(QWidget):
             self._folder = name
             self.folder_chosen.emit(name)
             self.look()
+
+    def _ask_where(self) -> None:
+        title, name = tr("Save the log"), f"{SERVER}.log"
+        chosen, _ = QFileDialog.getSaveFileName(self, title, name, tr("Logs (*.log *.txt)"))
+        if chosen:
+            self.save_log_to(Path(chosen))
+
+    def save_log_to(self, path: Path) -> None:
+        """Write all that the server said, whatever is shown of it."""
+        try:
+            path.write_text(self.server.log.whole, "utf-8", "surrogateescape")
+        except OSError as error:
+            why = error.strerror or str(error)
+            message = tr("{file} could not be written: {why}.", file=display(path.name), why=why)
+            self.notes.set_problems((Problem("not-saved", message),))
 
     def _found(self, programs: dict[str, str]) -> None:
         self._program = programs.get(SERVER, "")
@@ -211,7 +232,7 @@ class OwnServerSection(QWidget):
         self.status.set_text(self._status(size))
         self.status.setVisible(bool(self.status.shown))
         said = bool(self.server.log.text)
-        for widget in (self.show_log, self.copy_log, self.check_log):
+        for widget in (self.show_log, self.copy_log, self.save_log, self.check_log):
             widget.setVisible(said)
 
     def _status(self, size: int) -> str:
@@ -239,7 +260,7 @@ class OwnServerSection(QWidget):
         program.addWidget(self.where, 1)
         program.addWidget(self.folder)
         buttons = Wrap()
-        buttons.set_cells([self.show_log, self.copy_log, self.check_log])
+        buttons.set_cells([self.show_log, self.copy_log, self.save_log, self.check_log])
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(line // 3)
@@ -260,8 +281,9 @@ class OwnServerSection(QWidget):
         self.folder.clicked.connect(self._choose)
         self.show_log.toggled.connect(self.log.setVisible)
         self.copy_log.clicked.connect(
-            lambda: QGuiApplication.clipboard().setText(self.server.log.text)
+            lambda: QGuiApplication.clipboard().setText(self.server.log.whole)
         )
+        self.save_log.clicked.connect(self._ask_where)
         self.check_log.clicked.connect(lambda: self.log_asked.emit(self.server.log.text))
         self.server.said.connect(self._heard)
         self.server.changed.connect(self._show)

@@ -28,6 +28,7 @@ from core.language import tr
 from core.machine import catalogue, machine_from, own
 from core.machine.machine import Machine
 from core.machine.spec import THIS
+from core.problems import Severity
 from core.provenance import format_value
 from core.units import UnitSystem, format_bandwidth
 from gui.document import LOOKING, Document
@@ -111,6 +112,8 @@ class MachinePicker(QWidget):
         self._edit.setPlaceholderText(tr("words of its name, like rtx 3060 12"))
         self.problem = Text("", Style.BODY, wrap=True)
         self.problem.hide()
+        # What detection could not tell: whoever opens a file at once sees no welcome page.
+        self.told = Text("", Style.MUTED, wrap=True)
         self.bandwidth = BandwidthLabel()
         self.measure = QPushButton(tr("Measure RAM"))
         self.measure.setToolTip(tr("Time the RAM of this computer; takes a few seconds"))
@@ -128,6 +131,7 @@ class MachinePicker(QWidget):
         self._grid.addWidget(self.box, 0, 1)
         self._grid.addWidget(self._side, 1, 1)
         self._grid.addWidget(self.problem, 2, 1)
+        self._grid.addWidget(self.told, 3, 1, 1, 2)
         self._beside = False
         QuietWheel(self).guard(self.box)
         self.box.installEventFilter(self)
@@ -167,6 +171,9 @@ class MachinePicker(QWidget):
         if self.box.hasFocus():
             self._select_all()
         self.bandwidth.show_device(machine.devices[0], units)
+        serious = [p for p in machine.problems if p.severity is not Severity.NOTE]
+        self.told.set_text(" ".join(f"{tr(p.message)} {tr(p.advice)}".rstrip() for p in serious))
+        self.told.setVisible(bool(serious))
         words = measure_words(here) if machine is here else ""
         self.measure.setText(words)
         self.measure.setVisible(bool(words))

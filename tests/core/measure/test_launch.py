@@ -49,12 +49,16 @@ def test_its_log_tells_what_it_is_doing_however_it_is_cut(piece: int) -> None:
     assert log.text == text
 
 
-def test_a_log_without_end_is_cut() -> None:
+def test_of_a_log_without_end_the_beginning_is_looked_at_and_all_is_kept_for_long() -> None:
     log = LoadLog()
+    piece = "x" * 65_536 + "\n"
     for _ in range(80):
-        log.feed("x" * 65_536 + "\n")
-    assert log.cut
-    assert len(log.text) == launch.LOG_LIMIT
+        log.feed(piece)
+    assert log.text == (80 * piece)[: launch.LOG_LIMIT]
+    assert log.whole == 80 * piece
+    for _ in range(1000):
+        log.feed(piece)
+    assert len(log.whole) == launch.WHOLE_LIMIT
 
 
 def test_m46_a_server_that_lowers_the_context_is_told() -> None:
