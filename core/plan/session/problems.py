@@ -173,7 +173,7 @@ def _ram(plan: Plan, session: Session) -> Problem | None:
     turn = session.first(Event.RAM)
     if turn is None:
         return None
-    option = RULES[Engine(plan.settings.engine)].prompt_cache_option
+    option = tr(RULES[Engine(plan.settings.engine)].prompt_cache_option)
     return Problem(
         "session-ram",
         tr(
@@ -225,7 +225,7 @@ def _eviction(plan: Plan, session: Session) -> Problem | None:
         advice = tr(
             "Serve {count} requests at the same time, or raise {option} to {mib} MiB.",
             count=wanted,
-            option=rules.prompt_cache_option,
+            option=tr(rules.prompt_cache_option),
             mib=mib,
         )
     else:
