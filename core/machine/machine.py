@@ -184,6 +184,12 @@ def english_name(machine: Machine) -> str:
     return machine.name if bare == machine.name else _HERE + bare
 
 
+def spoken_name(name: str) -> str:
+    """What `english_name` gave, in the reader's language."""
+    bare = name.removeprefix(_HERE)
+    return name if bare == name else named_here(bare)
+
+
 def unknown_bytes(origin: str, note: str) -> Number[int]:
     """A size that ``origin`` does not tell; ``note`` says why and what would help."""
     return Number(None, Unit.BYTES, Source(Rank.REPORTED, origin), note=note)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from core.language import tr, trc, written
+from core.machine.machine import spoken_name
 from core.measure.history import Listed
 from core.measure.history.compare import FIRST_TOKEN, Comparison
 from core.measure.run import RunStatus
@@ -172,8 +173,8 @@ def _state(entry: Listed) -> str:
 def _haystack(entry: Listed) -> str:
     line = entry.line
     words = (
-        entry.name, entry.notes, line.name, line.server, line.file, line.machine, line.cache,
-        _state(entry), local_time(entry.started),
+        entry.name, entry.notes, line.name, line.server, line.file, spoken_name(line.machine),
+        line.cache, _state(entry), local_time(entry.started),
     )  # fmt: skip
     return " ".join(words).casefold()
 

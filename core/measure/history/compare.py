@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from core.language import mark, tr, written
+from core.machine.machine import spoken_name
 from core.measure import metrics
 from core.measure.history.store import Stored
 from core.measure.resample import ratio_interval
@@ -194,7 +195,7 @@ def _setup_of(stored: Stored) -> dict[str, Any]:
         mark("tokens written"): run.plan.tokens,
     }
     if plan is not None:
-        found[mark("machine")] = plan.machine
+        found[mark("machine")] = spoken_name(plan.machine)
         found |= {
             _WORDS.get(name, name.replace("_", " ")): value
             for name, value in plan.settings.items()

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from core.machine.machine import Device, DeviceKind
+from core.machine.machine import Device, DeviceKind, english_name
 from core.model import fingerprint
 from core.plan import resolve
 from core.plan.plan import DepthPoint, DevicePlan, PartKind, Plan, Settings
@@ -47,7 +47,7 @@ class PlanSnapshot:
     depth 0 to the context; ``at`` has the depths that were to be measured, each by itself.
     ``bandwidth`` is that of the memory which holds most of it, in bytes per second;
     ``several_channels`` says that it is RAM whose sticks share the work. ``planned_gpus`` are the
-    names of those that hold weights.
+    names of those that hold weights. ``machine`` is for `core.machine.machine.spoken_name`.
     """
 
     model: str
@@ -122,7 +122,7 @@ def snapshot(
         label=plan.weights.label,
         path=str(plan.model.file.header.path),
         file_bytes=plan.weights.bytes,
-        machine=plan.machine.name,
+        machine=english_name(plan.machine),
         settings=asdict((asked or plan).settings),
         parameters=plan.weights.parameters,
         weights=plan.weights.bytes,

@@ -13,6 +13,7 @@ from typing import Any
 
 from core import tabular
 from core.language import tr, written
+from core.machine.machine import spoken_name
 from core.measure import metrics
 from core.measure.codec import BadValueError, from_json, to_json, whole
 from core.measure.diagnosis import diagnose, point_of
@@ -298,7 +299,7 @@ def to_markdown(entry: Stored) -> str:
             word
             for word in (
                 f"{target.kind.value} {target.version}".strip(),
-                plan.machine if plan is not None else "",
+                spoken_name(plan.machine) if plan is not None else "",
                 tr("context {tokens:,}", tokens=target.context) if target.context else "",
                 _cache_words(entry),
                 run.started.replace("T", " ").replace("Z", " UTC"),

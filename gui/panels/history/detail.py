@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.language import tr, trc
+from core.machine.machine import spoken_name
 from core.measure.history import Stored
 from core.measure.history.compare import Comparison
 from core.units import UnitSystem
@@ -180,7 +181,7 @@ def facts_of(stored: Stored) -> str:
     words = [
         local_time(run.started),
         f"{target.kind.value} {target.version}".strip(),
-        plan.machine if plan is not None else "",
+        spoken_name(plan.machine) if plan is not None else "",
         tr("context {tokens:,}", tokens=target.context) if target.context else "",
         tr("cache {k}/{v}", k=k, v=v) if k and v else "",
         tr("{runs} runs of {tokens} tokens", runs=run.plan.runs, tokens=run.plan.tokens),

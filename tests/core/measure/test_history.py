@@ -19,6 +19,7 @@ from time import monotonic, sleep
 import pytest
 
 from core.language import STYLES, speak, use
+from core.machine.machine import named_here
 from core.measure.history import (
     History,
     HistoryError,
@@ -85,6 +86,16 @@ def test_what_is_kept_is_in_no_language_and_what_is_shown_in_the_readers(path: P
     assert "4096,1,run" in to_csv_text([kept])
     assert "| 4.096 |" not in to_markdown(kept)
     assert "| 4096 | 6 | 40,5 tok/s |" in to_markdown(kept)
+
+
+@pytest.mark.usefixtures("other_language")
+def test_this_computer_is_kept_under_its_english_name(path: Path) -> None:
+    plan = specimen_plan("Llama-3.1-8B")
+    here = replace(plan, machine=replace(plan.machine, name=named_here("RTX 3090 24 GB")))
+    kept = snapshot(here)
+    assert kept.machine == "This computer: RTX 3090 24 GB"
+    told = to_markdown(Stored(runs.run({0: [40.0] * 6}), kept))
+    assert ", ~This computer: RTX 3090 24 GB, " in told
 
 
 @pytest.mark.usefixtures("other_language")
