@@ -6,14 +6,24 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import QEvent, QObject, QPoint, QUrl
 from PySide6.QtGui import QContextMenuEvent, QDesktopServices
-from PySide6.QtWidgets import QAbstractButton, QApplication, QGroupBox, QLabel, QMenu, QWidget
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QDialog,
+    QGroupBox,
+    QHeaderView,
+    QLabel,
+    QMenu,
+    QWidget,
+)
 
 from core.gguf import display
 from core.language import mark, tr
 from core.problems import Problem, Severity
 from gui.widgets.live_text import LiveText
+from gui.widgets.text import qt_app
 
 if TYPE_CHECKING:
     from core.explain.glossary import Term
@@ -45,25 +55,52 @@ def open_glossary(window: MainWindow, term: Term | None = None) -> None:
     (window.findChild(Glossary) or Glossary(window)).show_term(term)
 
 
-def explain_at(window: MainWindow, event: QContextMenuEvent) -> None:
-    """A menu of the words under the pointer that the glossary knows; none where it knows none."""
-    here = window.childAt(event.pos())
-    found = terms_about(here) if here is not None else []
+class InDialogs(QObject):
+    """A right click explains words in the window's dialogs as well: whichever has had the keyboard
+    hands its context menus to this."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        qt_app().focusChanged.connect(self._look)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Only of events that no part of the dialog took."""
+        if isinstance(event, QContextMenuEvent) and isinstance(watched, QDialog):
+            return explain_at(self._window, event, watched)
+        return False
+
+    def _look(self, _before: QWidget | None, now: QWidget | None) -> None:
+        dialog = now.window() if now is not None else None
+        if isinstance(dialog, QDialog):
+            dialog.installEventFilter(self)  # once, however often it is asked for
+
+
+def explain_at(window: MainWindow, event: QContextMenuEvent, root: QWidget | None = None) -> bool:
+    """A menu of the words under the pointer that the glossary knows; none where it knows none.
+    ``root`` is the window's dialog in which that is; True where there is a menu."""
+    here = (root or window).childAt(event.pos())
+    found = terms_about(here, event.globalPos()) if here is not None else []
     if not found:
         event.ignore()
-        return
-    menu = QMenu(window)
+        return False
+    menu = QMenu(root or window)
     menu.aboutToHide.connect(menu.deleteLater)
     for term in found:
         action = menu.addAction(tr("What is “{term}”?", term=term.name).replace("&", "&&"))
         action.triggered.connect(lambda _=False, t=term: open_glossary(window, t))
     menu.popup(event.globalPos())
+    return True
 
 
-def terms_about(widget: QWidget) -> list[Term]:
-    """The terms that a widget is about: named in its own words, or in those of what it lies in."""
+def terms_about(widget: QWidget, at: QPoint | None = None) -> list[Term]:
+    """The terms that a widget is about: named in its own words, or in those of what it lies in.
+    ``at`` is a place on the screen, for what has several words in a row."""
     from core.explain.glossary import terms_in
 
+    header = widget.parentWidget()
+    if isinstance(header, QHeaderView) and at is not None:
+        return terms_in(_title(header, header.viewport().mapFromGlobal(at)))
     here: QWidget | None = widget
     while here is not None and not here.isWindow():
         found = terms_in(" · ".join(_words(here)))
@@ -71,6 +108,12 @@ def terms_about(widget: QWidget) -> list[Term]:
             return found
         here = here.parentWidget()
     return []
+
+
+def _title(header: QHeaderView, at: QPoint) -> str:
+    """What stands in the header of a table at a place."""
+    model = header.model()
+    return str(model.headerData(header.logicalIndexAt(at), header.orientation()) or "")
 
 
 def _words(widget: QWidget) -> Iterator[str]:

@@ -96,6 +96,7 @@ class MainWindow(QMainWindow):
         self.file_watch = FileWatch(document, self)
         self.setObjectName("window")
         self.commands = Actions(self, document.undo_stack)
+        helping.InDialogs(self)
         self._specimens = resources.specimens()
         self._build()
         self._connect()

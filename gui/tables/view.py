@@ -288,7 +288,15 @@ class SheetView(QTableView):
         super().keyPressEvent(event)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Copy and sort."""
+        """Copy and sort; in the header the word there, as everywhere else in the window."""
+        if (
+            event.reason() is QContextMenuEvent.Reason.Mouse
+            and self.horizontalHeader()
+            .rect()
+            .contains(self.horizontalHeader().mapFromGlobal(event.globalPos()))
+        ):
+            event.ignore()
+            return
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.add_copy_actions(menu)

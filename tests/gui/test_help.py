@@ -8,7 +8,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtCore import QPoint, Qt, QTimer, QUrl
 from PySide6.QtGui import QContextMenuEvent, QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
@@ -20,10 +20,12 @@ from gui import crash, settings
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.main_window.helping import EARLIER_CRASH, terms_about
+from gui.panels.compare import ComparePage
 from gui.panels.help.about import PARTS, About
 from gui.panels.help.glossary import Glossary
 from gui.panels.help.keys import OF_WIDGETS, Keys
 from gui.panels.help.tips import FirstSteps
+from gui.panels.passes import PassesDialog
 from gui.theme import Theme
 from tests.support import every_page
 from tests.support.scenes import machine
@@ -97,6 +99,55 @@ def test_a_right_click_on_a_word_offers_what_it_means(qtbot: QtBot, opened: Main
     qtbot.waitUntil(lambda: bool(lines))
     assert lines == ["What is “context”?"]
     assert name_shown(opened) == "context"
+
+
+def asked_with_the_mouse(qtbot: QtBot, on: QWidget, at: QPoint) -> list[str]:
+    """The lines of the menu that a right click there opens."""
+    lines: list[str] = []
+
+    def look() -> None:
+        menu = QApplication.activePopupWidget()
+        if isinstance(menu, QMenu):
+            lines.extend(action.text() for action in menu.actions())
+            menu.close()
+        else:
+            lines.append("no menu")
+
+    QTimer.singleShot(100, look)
+    mouse = QContextMenuEvent.Reason.Mouse
+    QApplication.sendEvent(on, QContextMenuEvent(mouse, at, on.mapToGlobal(at)))
+    qtbot.waitUntil(lambda: bool(lines))
+    return lines
+
+
+def test_a_right_click_explains_the_heads_of_tables(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.commands.compare.trigger()
+    every_page.settle(opened)
+    page = opened.page_bar.page(1)
+    assert isinstance(page, ComparePage)
+    table = page.machines.table
+    header = table.horizontalHeader()
+    titles = [
+        str(header.model().headerData(n, Qt.Orientation.Horizontal)) for n in range(header.count())
+    ]
+    number = next(n for n, title in enumerate(titles) if title.startswith("Ceiling"))
+    at = QPoint(header.sectionViewportPosition(number) + 4, header.height() // 2)
+    assert asked_with_the_mouse(qtbot, header.viewport(), at) == ["What is “ceiling”?"]
+    on_a_row = asked_with_the_mouse(qtbot, table.viewport(), QPoint(5, 5))
+    assert any("Markdown" in line for line in on_a_row)
+
+
+def test_a_right_click_explains_words_in_dialogs(qtbot: QtBot, opened: MainWindow) -> None:
+    opened.commands.passes.trigger()
+    dialog = opened.findChild(PassesDialog)
+    assert dialog is not None
+    dialog.activateWindow()
+    dialog.speculation.acceptance.slider.setFocus()
+    every_page.settle(opened)
+    label = dialog.speculation.acceptance.label
+    lines = asked_with_the_mouse(qtbot, label, label.rect().center())
+    assert lines == ["What is “speculation”?"]
+    dialog.close()
 
 
 def test_most_of_what_stands_on_the_plan_has_an_explanation(opened: MainWindow) -> None:

@@ -33,6 +33,19 @@ ASKED = (
     "expected band",
     "spill",
     "mmap",
+    "router",
+    "norms",
+    "dense",
+    "tok/s",
+    "CUDA",
+    "VRAM",
+    "RAM",
+    "MT/s",
+    "arithmetic",
+    "padding",
+    "n-grams",
+    "RAG",
+    "dry run",
 )
 
 
