@@ -6,8 +6,6 @@ import platform
 import re
 import sys
 
-from core.language import tr
-
 
 def name_from_cpuinfo(cpuinfo: str) -> str:
     """The name in the text of /proc/cpuinfo; empty where it has none, as on most ARM systems."""
@@ -43,4 +41,5 @@ def name_elsewhere() -> str:
                 return tidy(str(value))
         except OSError:
             pass
-    return tidy(platform.processor()) or tr("{kind} processor", kind=platform.machine())
+    # A name: what was measured is kept under it, in whatever language.
+    return tidy(platform.processor()) or f"{platform.machine()} processor"
