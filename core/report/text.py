@@ -1,4 +1,5 @@
-"""A plan to read in a terminal: what the model holds, where it lies, how fast it could write."""
+"""A plan to read in a terminal or to paste: what the model holds, where it lies, how fast it could
+write."""
 
 from __future__ import annotations
 
@@ -8,14 +9,15 @@ from pathlib import Path
 
 from core import tabular
 from core.gguf import display, excerpt
-from core.machine.machine import Machine
+from core.language import mark, tr, trc, trn
+from core.machine.machine import DeviceKind, Machine
 from core.model.cache_size import bytes_per_token
 from core.model.labels import mix_of
 from core.plan import LargestContext, engine_words, largest_contexts, reason, resolve
 from core.plan.advice import Aim, find_advice, gain, lead, ranked, starts
 from core.plan.choice import Choice, Engine
 from core.plan.engines import RULES
-from core.plan.plan import DepthPoint, DevicePlan, Plan, SpeedPlan
+from core.plan.plan import DepthPoint, DevicePlan, PartKind, Plan, Settings, SpeedPlan
 from core.plan.speed import tensor_parallel
 from core.plan.verdict import REFUSED, WORDS, why_refused
 from core.problems import Problem, Severity
@@ -38,7 +40,14 @@ from core.units import (
 # Parts of a budget share one unit, in which engines log them as well.
 _UNIT = {UnitSystem.GIB: "MiB", UnitSystem.GB: "MB"}
 _ADVICE = 4  # lines
+_ACROSS = 12  # letters for the size of a part
 _SMALL = 100 * 10**6  # below it, parts of a whole MiB say nothing
+_SEVERITIES = {
+    Severity.NOTE: mark("note"),
+    Severity.WARNING: mark("warning"),
+    Severity.ERROR: mark("error"),
+}
+_SUMS = (mark("total"), mark("free"), mark("too much"))  # below the parts of a device
 
 
 def text(plan: Plan, system: UnitSystem = UnitSystem.GIB) -> str:
@@ -62,20 +71,22 @@ def heading_lines(plan: Plan, system: UnitSystem) -> list[str]:
     place = model.file.header.place
     facts = []
     if weights.parameters:
-        facts.append(f"{format_count(weights.parameters)} parameters")
+        facts.append(tr("{count} parameters", count=format_count(weights.parameters)))
         if weights.active_parameters != weights.parameters:
-            facts.append(f"{format_count(weights.active_parameters)} active")
-        label = f"{display(weights.label)}, " if weights.label else ""
-        facts.append(f"{label}{weights.bits_per_weight:.2f} bits per weight")
+            facts.append(tr("{count} active", count=format_count(weights.active_parameters)))
+        if weights.label:
+            facts.append(display(weights.label))
+        facts.append(tr("{bits:.2f} bits per weight", bits=weights.bits_per_weight))
     if shape.layers:
-        facts.append(f"{shape.layers} layers")
+        facts.append(trn("{count} layers", "{count} layers", shape.layers))
     if shape.context_length:
-        facts.append(f"trained for {format_tokens(shape.context_length)} tokens")
+        trained = format_tokens(shape.context_length)
+        facts.append(tr("trained for {tokens} tokens", tokens=trained))
     size = size_on_disk(model.file)
     on_disk = "" if size is None else f", {format_bytes(size, system)}"
     lines = [
         excerpt(model.name, 200) or display(place.path.name),
-        f"{display(place.address)}: {model.file.kind.value}{on_disk}",
+        f"{display(place.address)}: {tr(model.file.kind.value)}{on_disk}",
     ]
     if model.architecture:
         facts.insert(0, excerpt(model.architecture))
@@ -95,21 +106,30 @@ def _formats(plan: Plan, system: UnitSystem) -> list[str]:
             str(f.tensors),
             format_bytes(f.bytes, system),
             format_share(f.bytes / weights.bytes) if weights.bytes else "",
-            f"{f.bits_per_weight:.2f} bits",
+            tr("{value:.2f} bits", value=f.bits_per_weight),
         )
         for f in weights.formats
     ]
-    return _table("by format", ("type", "tensors", "size", "share", "per weight"), rows)
+    head = (tr("type"), tr("tensors"), tr("size"), tr("share"), tr("per weight"))
+    return _table(tr("by format"), head, rows)
 
 
 def _memory(plan: Plan, system: UnitSystem) -> list[str]:
     settings = plan.settings
-    pool = "shared" if settings.unified_cache else "each its own"
-    slots = f"{settings.slots} slots ({pool})" if settings.slots > 1 else "1 slot"
+    on, off = trc("flash attention", "on"), trc("flash attention", "off")
     lines = [
-        f"memory on {display(plan.machine.name)} with {settings.engine}: context "
-        f"{format_tokens(settings.context)}, {slots}, K {settings.cache_k}, V {settings.cache_v}, "
-        f"ubatch {settings.ubatch}, flash attention {'on' if settings.flash_attention else 'off'}"
+        tr(
+            "memory on {machine} with {engine}: context {tokens}, {slots}, K {k}, V {v}, "
+            "ubatch {ubatch}, flash attention {state}",
+            machine=display(plan.machine.name),
+            engine=settings.engine,
+            tokens=format_tokens(settings.context),
+            slots=_slots(settings),
+            k=settings.cache_k,
+            v=settings.cache_v,
+            ubatch=settings.ubatch,
+            state=on if settings.flash_attention else off,
+        )
     ]
     lines += _beside(plan)
     for device in plan.memory.devices:
@@ -117,13 +137,23 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
     lines += _per_token(plan, system)
     refused = why_refused(plan.problems)
     if refused:
-        lines.append(f"  {REFUSED}: {display(refused)}")
+        lines.append(f"  {tr(REFUSED)}: {display(tr(refused))}")
     else:
-        lines.append(f"  {WORDS[plan.verdict]}: {display(reason(plan, system))}")
+        lines.append(f"  {tr(WORDS[plan.verdict])}: {display(reason(plan, system))}")
     largest = largest_contexts(plan.model, plan.machine, plan.choice)
     if largest:
-        lines.append(f"  largest context that fits: {'; '.join(_largest(n) for n in largest)}")
+        each = "; ".join(f"{n.types} {_largest(n)}" for n in largest)
+        lines.append("  " + tr("largest context that fits: {contexts}", contexts=each))
     return [*lines, *_advice(plan, system)]
+
+
+def _slots(settings: Settings) -> str:
+    """How many requests at a time, and whether they share what there is for them."""
+    if settings.slots <= 1:
+        return tr("1 slot")
+    if settings.unified_cache:
+        return tr("{count} slots (shared)", count=settings.slots)
+    return tr("{count} slots (each its own)", count=settings.slots)
 
 
 def _advice(plan: Plan, system: UnitSystem) -> list[str]:
@@ -150,35 +180,42 @@ def _beside(plan: Plan) -> list[str]:
     s = plan.settings
     lines = []
     if s.projector is not None:
-        where = "on the GPU" if s.projector_on_gpu else "in RAM"
-        lines.append(f"  with the projector {display(Path(s.projector).name)} {where}")
+        file = display(Path(s.projector).name)
+        if s.projector_on_gpu:
+            lines.append("  " + tr("with the projector {file} on the GPU", file=file))
+        else:
+            lines.append("  " + tr("with the projector {file} in RAM", file=file))
     if s.drafted:
-        what = "its own draft blocks" if s.draft is None else display(Path(s.draft).name)
-        lines.append(
-            f"  drafting {s.drafted} tokens at once with {what}, K {s.draft_cache_k}, "
-            f"V {s.draft_cache_v}"
+        what = tr("its own draft blocks") if s.draft is None else display(Path(s.draft).name)
+        words = tr(
+            "drafting {count} tokens at once with {draft}, K {k}, V {v}",
+            count=s.drafted,
+            draft=what,
+            k=s.draft_cache_k,
+            v=s.draft_cache_v,
         )
+        lines.append(f"  {words}")
     return lines
 
 
 def _largest(each: LargestContext) -> str:
-    """ "q8_0 77,824, tight to 90,112"."""
+    """ "77,824, tight to 90,112"."""
     if each.refused:
-        return f"{each.types} refused"
+        return tr(REFUSED)
     if each.most is None:
-        return f"{each.types} none"
-    most = format_tokens(each.most)
-    whole = " (all it was trained for)" if each.whole else ""
+        return trc("no context fits", "none")
+    words = most = format_tokens(each.most)
     if each.comfortable is None:
-        return f"{each.types} none, tight to {most}{whole}"
-    if each.comfortable == each.most:
-        return f"{each.types} {most}{whole}"
-    return f"{each.types} {format_tokens(each.comfortable)}, tight to {most}{whole}"
+        words = tr("none, tight to {most}", most=most)
+    elif each.comfortable != each.most:
+        words = tr("{tokens}, tight to {most}", tokens=format_tokens(each.comfortable), most=most)
+    return tr("{contexts} (all it was trained for)", contexts=words) if each.whole else words
 
 
 def _engine(plan: Plan, system: UnitSystem) -> list[str]:
     rules = RULES[Engine(plan.settings.engine)]
-    return [f"{rules.name} ({rules.source})", *(f"  {line}" for line in engine_words(plan, system))]
+    words = engine_words(plan, system)
+    return [f"{rules.name} ({tr(rules.source)})", *(f"  {line}" for line in words)]
 
 
 def _per_token(plan: Plan, system: UnitSystem) -> list[str]:
@@ -186,63 +223,89 @@ def _per_token(plan: Plan, system: UnitSystem) -> list[str]:
     per_token, settings, facts = plan.memory.cache_per_token.value, plan.settings, plan.model.cache
     if not per_token:
         return []
-    line = f"  one token takes {format_bytes(per_token, system)} in the cache"
+    size = format_bytes(per_token, system)
     full = tuple(group for group in facts.groups if group.window is None)
-    if len(full) < len(facts.groups) and not settings.swa_full:
-        later = bytes_per_token(replace(facts, groups=full), settings.cache_k, settings.cache_v)
-        line += f", {format_bytes(later, system)} once the windows are full"
-    return [line]
+    if len(full) == len(facts.groups) or settings.swa_full:
+        return ["  " + tr("one token takes {size} in the cache", size=size)]
+    later = bytes_per_token(replace(facts, groups=full), settings.cache_k, settings.cache_v)
+    words = tr(
+        "one token takes {size} in the cache, {later} once the windows are full",
+        size=size,
+        later=format_bytes(later, system),
+    )
+    return [f"  {words}"]
 
 
 def _device(device: DevicePlan, system: UnitSystem) -> list[str]:
     unit = _UNIT[system]
     digits = 0 if (device.total.value or _SMALL) >= _SMALL else 2
     capacity = format_value(device.device.memory.value, device.device.memory.unit, system)
-    lines = [f"  {display(device.device.name)} ({device.device.kind.value}), {capacity}"]
+    kind = _kind_words(device.device.kind)
+    lines = [f"  {display(tr(device.device.name))} ({kind}), {capacity}"]
     known = [part for part in device.parts if part.bytes.value is not None]
     shown = format_parts([part.bytes.value or 0 for part in known], unit, digits)
     sizes = dict(zip((part.kind for part in known), shown, strict=True))
-    for part in device.parts:
-        size = f"{sizes[part.kind]:>12} {unit}" if part.kind in sizes else f"{'unknown':>12}"
-        lines.append(f"    {part.kind.value:9}{size}")
-    total = device.total.value
+    rows = [(tr(part.kind.value), sizes.get(part.kind)) for part in device.parts]
+    total, free = device.total.value, device.free.value
     if total is not None:
-        lines.append(f"    {'total':9}{format_parts([total], unit, digits)[0]:>12} {unit}")
-    free = device.free.value
+        rows.append((tr("total"), format_parts([total], unit, digits)[0]))
     if free is not None:
-        word = "free" if free >= 0 else "too much"
-        lines.append(f"    {word:9}{format_parts([abs(free)], unit, digits)[0]:>12} {unit}")
+        word = tr("free") if free >= 0 else tr("too much")
+        rows.append((word, format_parts([abs(free)], unit, digits)[0]))
+    # As wide as any name that a part may have: the devices of a report stand alike.
+    wide = max(len(tr(name)) for name in (*(kind.value for kind in PartKind), *_SUMS))
+    unknown = tr("unknown")
+    across = max(_ACROSS, len(unknown) + 1)
+    for name, size in rows:
+        number = f"{unknown:>{across}}" if size is None else f"{size:>{across}} {unit}"
+        lines.append(f"    {name:{wide}}{number}")
     return lines
+
+
+def _kind_words(kind: DeviceKind) -> str:
+    if kind is DeviceKind.GPU:
+        return trc("kind of device", "gpu")
+    return trc("kind of device", "host")
 
 
 def _speed(plan: Plan, system: UnitSystem) -> list[str]:
     speed, depth = plan.speed, plan.settings.depth
-    lines = [f"decode ceiling at a depth of {format_tokens(depth)} tokens"]
-    read = speed.bytes_per_token
+    lines = [tr("decode ceiling at a depth of {tokens} tokens", tokens=format_tokens(depth))]
+    read, ceiling = speed.bytes_per_token, speed.ceiling
     if read.value is None:
-        return [*lines, f"  unknown: {read.note}"]
-    lines.append(
-        f"  reads {format_bytes(read.value, system)} per token ({format_exact_bytes(read.value)}): "
-        + ", ".join(
-            f"{i.name} {format_value(i.value, i.unit, system)}" for i in read.inputs[:3] if i.value
-        )
+        return [*lines, "  " + tr("unknown: {why}", why=tr(read.note))]
+    parts = [
+        f"{tr(i.name)} {format_value(i.value, i.unit, system)}" for i in read.inputs[:3] if i.value
+    ]
+    reads = tr(
+        "reads {size} per token ({exact}): {parts}",
+        size=format_bytes(read.value, system),
+        exact=format_exact_bytes(read.value),
+        parts=", ".join(parts),
     )
-    ceiling = speed.ceiling
+    lines.append(f"  {reads}")
     if ceiling.value is None:
-        return [*lines, f"  ceiling unknown: {ceiling.note}"]
+        return [*lines, "  " + tr("ceiling unknown: {why}", why=tr(ceiling.note))]
     bandwidths = [
-        f"{display(d.name)} {format_bandwidth(d.bandwidth.value)}"
+        f"{display(tr(d.name))} {format_bandwidth(d.bandwidth.value)}"
         for d in plan.machine.devices
         if d.bandwidth.value
     ]
-    lines.append(f"  at most {format_rate(ceiling.value)} ({', '.join(bandwidths)})")
-    lines.append(f"  by depth: {', '.join(_points(speed.curve))}")
+    most = tr(
+        "at most {rate} ({bandwidths})",
+        rate=format_rate(ceiling.value),
+        bandwidths=", ".join(bandwidths),
+    )
+    lines.append(f"  {most}")
+    lines.append("  " + tr("by depth: {rates}", rates=", ".join(_points(speed.curve))))
     shared = tensor_parallel(plan)
     if shared is not None and shared.tok_s.value is not None:
-        lines.append(
-            f"  at most {format_rate(shared.tok_s.value)} if the cards shared every layer "
-            "(tensor parallel) instead of taking turns"
+        words = tr(
+            "at most {rate} if the cards shared every layer (tensor parallel) instead of taking "
+            "turns",
+            rate=format_rate(shared.tok_s.value),
         )
+        lines.append(f"  {words}")
     return lines + _expected(speed)
 
 
@@ -250,16 +313,23 @@ def _expected(speed: SpeedPlan) -> list[str]:
     """What published runs lead to expect, and how long a prompt of that depth takes."""
     band = speed.expected
     if not band.known:
-        return [f"  expected unknown: {display(band.mid.note)}"]
+        return ["  " + tr("expected unknown: {why}", why=display(tr(band.mid.note)))]
     low, mid, high = (format_rate(each.value or 0.0) for each in (band.low, band.mid, band.high))
-    lines = [
-        f"  expect {_bare(low)} to {high}, most likely {mid} ({display(band.basis)})",
-    ]
+    words = tr(
+        "expect {low} to {high}, most likely {mid} ({basis})",
+        low=_bare(low),
+        high=high,
+        mid=mid,
+        basis=display(tr(band.basis)),
+    )
+    lines = [f"  {words}"]
     if speed.prefill.value is not None and speed.ttft.value is not None:
-        lines.append(
-            f"  reads a prompt of that length at {format_rate(speed.prefill.value)}: "
-            f"{format_seconds(speed.ttft.value)} until the first token"
+        words = tr(
+            "reads a prompt of that length at {rate}: {time} until the first token",
+            rate=format_rate(speed.prefill.value),
+            time=format_seconds(speed.ttft.value),
         )
+        lines.append(f"  {words}")
     return lines
 
 
@@ -280,10 +350,10 @@ def _points(curve: tuple[DepthPoint, ...]) -> list[str]:
 
 def problem_line(problem: Problem) -> str:
     """One problem in one line, its severity first."""
-    word = "note" if problem.severity is Severity.NOTE else problem.severity.value
+    word = tr(_SEVERITIES[problem.severity])
     where = f" ({display(problem.where)})" if problem.where else ""
-    advice = f" {display(problem.advice)}" if problem.advice else ""
-    return f"{word}: {display(problem.message)}{where}{advice}"
+    advice = f" {display(tr(problem.advice))}" if problem.advice else ""
+    return f"{word}: {display(tr(problem.message))}{where}{advice}"
 
 
 def _table(title: str, head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[str]:
