@@ -56,7 +56,7 @@ def custom(
         else Number(float(bandwidth_bytes_per_second), Unit.BYTES_PER_SECOND, _TYPED)
     )
     device = Device(
-        name=name or ("GPU" if gpu else "Host"),
+        name=name or ("GPU" if gpu else mark("Host")),
         kind=DeviceKind.GPU if gpu else DeviceKind.HOST,
         backend=backend if gpu else Backend.CPU,
         memory=Number(memory_bytes, Unit.BYTES, _TYPED),
@@ -159,4 +159,4 @@ def _figures(device: Device) -> str:
     parts = [units.format_bytes(device.memory.value)]
     if device.bandwidth.value is not None:
         parts.append(units.format_bandwidth(device.bandwidth.value))
-    return f"{device.name}, {', '.join(parts)}"
+    return f"{tr(device.name)}, {', '.join(parts)}"

@@ -176,7 +176,7 @@ def _all_equal(values: Iterable[object]) -> bool:
 def unknown_host() -> Device:
     """The computer around a card of the catalogue."""
     return Device(
-        name="Host",
+        name=mark("Host"),
         kind=DeviceKind.HOST,
         backend=Backend.CPU,
         memory=unknown_bytes(mark("catalogue"), _OWN_RAM),

@@ -30,7 +30,7 @@ def sentence(plan: DevicePlan, units: UnitSystem) -> str:
     )
     return tr(
         "{device}: {total} of {room}, {verdict}. {parts}. {rest}.",
-        device=plan.device.name,
+        device=tr(plan.device.name),
         total=total,
         room=room,
         verdict=tr(theme.colors().verdict(plan.verdict).word),
@@ -91,7 +91,7 @@ class BudgetBar(QProgressBar):
             self.setUpdatesEnabled(True)
         elif self._drawn() != before:
             self.update()
-        self.setAccessibleName(tr("Memory of {device}", device=plan.device.name))
+        self.setAccessibleName(tr("Memory of {device}", device=tr(plan.device.name)))
         self.setAccessibleDescription(sentence(plan, units))
 
     def sizeHint(self) -> QSize:

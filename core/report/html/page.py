@@ -142,8 +142,8 @@ def _device(number: int, plan: DevicePlan, system: UnitSystem) -> Markup:
     elif plan.free.value is not None:
         entries.append(element("span", swatch("free"), tr("free")))
     return joined(
-        element("h3", f"{plan.device.name}: {word}"),
-        memory_bar(plan, f"{plan.device.name}: {word}", system),
+        element("h3", f"{tr(plan.device.name)}: {word}"),
+        memory_bar(plan, f"{tr(plan.device.name)}: {word}", system),
         element("p", *entries, class_="legend"),
         table(tr("Part"), figures, system),
     )
