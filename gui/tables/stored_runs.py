@@ -142,7 +142,7 @@ class DifferenceSheet(Sheet):
                 "difference",
                 tr("difference, with 95 % certainty"),
                 lambda n: rows[n].words,
-                lambda n: rows[n].words,
+                lambda n: rows[n].exact,
                 stretch=1,
             ),
         ]

@@ -83,15 +83,23 @@ class Difference:
     @property
     def words(self) -> str:
         """ "+4.2 % (+3.1 to +5.4 %)", "no difference seen (-1.0 to +2.2 %)"."""
-        change = 100 * self.change
+        text, facts = self._told()
+        return tr(text, **facts)
+
+    @property
+    def exact(self) -> str:
+        """The same for programs: in English, whatever the reader's language."""
+        text, facts = self._told()
+        return text.format(**facts)
+
+    def _told(self) -> tuple[str, dict[str, float]]:
+        facts = {"change": 100 * self.change}
         if self.low is None or self.high is None:
-            return tr("{change:+.1f} %, too few requests to be certain", change=change)
-        low, high = 100 * self.low, 100 * self.high
+            return mark("{change:+.1f} %, too few requests to be certain"), facts
+        facts |= {"low": 100 * self.low, "high": 100 * self.high}
         if not self.seen:
-            return tr("no difference seen ({low:+.1f} to {high:+.1f} %)", low=low, high=high)
-        return tr(
-            "{change:+.1f} % ({low:+.1f} to {high:+.1f} %)", change=change, low=low, high=high
-        )
+            return mark("no difference seen ({low:+.1f} to {high:+.1f} %)"), facts
+        return mark("{change:+.1f} % ({low:+.1f} to {high:+.1f} %)"), facts
 
 
 @dataclass(frozen=True, slots=True)

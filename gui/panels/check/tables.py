@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from core.check.engine_log import MIB, Size
 from core.check.values import REPACKED, Agreement, Row, agreement_words, part_words
-from core.language import tr, written
+from core.language import mark, tr, written
 from core.units import UnitSystem, format_bytes_in, format_share
 from gui.panels.check.history import Record
 from gui.tables.sheet import Column, Sheet
@@ -36,7 +36,7 @@ class RowSheet(Sheet):
                 "part",
                 tr("Part"),
                 names.__getitem__,
-                names.__getitem__,
+                lambda n: rows[n].part,
                 lambda: names,
                 widest=tr(REPACKED),
             ),
@@ -44,7 +44,7 @@ class RowSheet(Sheet):
                 "device",
                 tr("Device"),
                 devices.__getitem__,
-                devices.__getitem__,
+                lambda n: rows[n].device,
                 lambda: devices,
                 widest=max(devices, key=len, default="")[:28],
             ),
@@ -100,30 +100,43 @@ class HistorySheet(Sheet):
         """Show these."""
         dates = [record.date.replace("T", " ")[:16] for record in records]
         models = [record.file or record.model for record in records]
-        options = [_options(record) for record in records]
-        unknown = tr("unknown")
+        unknown = mark("unknown")
         builds = [record.build or unknown for record in records]
-        sources = [tr(record.source) for record in records]
+        sources = [record.source for record in records]
         results = [record.summary for record in records]
-        texts = {
-            ("date", tr("Date"), "2026-12-30 23:59", 0): dates,
-            ("model", tr("Model"), "", 2): models,
-            ("options", tr("Options"), "", 2): options,
-            ("result", tr("Result"), "", 3): results,
-            ("source", tr("Source"), "llama-completion", 0): sources,
-            ("build", tr("Build"), unknown, 0): builds,
-        }
-        columns = [
-            Column(
+
+        def column(
+            name: str,
+            title: str,
+            exact: Sequence[str],
+            shown: Sequence[str] = (),
+            widest: str = "",
+            stretch: int = 0,
+        ) -> Column:
+            texts = shown or exact
+            return Column(
                 name,
                 title,
-                values.__getitem__,
-                values.__getitem__,
-                lambda v=values: v,  # type: ignore[misc]
+                texts.__getitem__,
+                exact.__getitem__,
+                lambda: texts,
                 widest=widest,
                 stretch=stretch,
             )
-            for (name, title, widest, stretch), values in texts.items()
+
+        columns = [
+            column("date", tr("Date"), dates, widest="2026-12-30 23:59"),
+            column("model", tr("Model"), models, stretch=2),
+            column(
+                "options",
+                tr("Options"),
+                [_options(record, str.format) for record in records],
+                [_options(record, tr) for record in records],
+                stretch=2,
+            ),
+            column("result", tr("Result"), results, stretch=3),
+            column("source", tr("Source"), sources, [*map(tr, sources)], "llama-completion"),
+            column("build", tr("Build"), builds, [*map(tr, builds)], tr(unknown)),
         ]
         self.set_source(columns, len(records), lambda: [m.casefold() for m in models])
 
@@ -157,17 +170,18 @@ def _range(low: int, high: int, unit: str) -> str:
     )
 
 
-def _options(record: Record) -> str:
-    """Context, slots, cache types: what tells one check from the next."""
+def _options(record: Record, say: Callable[..., str]) -> str:
+    """Context, slots, cache types: what tells one check from the next. ``say`` puts facts into a
+    text, for a reader or for a program."""
     o = record.options
     words = []
     if isinstance(o.get("context"), int):
-        words.append(tr("{count} tokens", count=written(o["context"])))
+        words.append(say(mark("{count:,} tokens"), count=o["context"]))
     if isinstance(o.get("slots"), int) and o["slots"] != 1:
-        words.append(tr("{count} slots", count=o["slots"]))
+        words.append(say(mark("{count} slots"), count=o["slots"]))
     words.append(f"K {o.get('cache_k')} V {o.get('cache_v')}")
     if o.get("ubatch") not in (None, 512):
         words.append(f"ubatch {o['ubatch']}")
     if o.get("flash_attention") is False:
-        words.append(tr("no flash attention"))
+        words.append(say(mark("no flash attention")))
     return ", ".join(words)
