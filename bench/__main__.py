@@ -12,6 +12,8 @@ BENCHMARKS = (
     "tables",
     "library",
     "slider",
+    "growth",
+    "switching",
     "detect",
     "startup",
     "arrival",

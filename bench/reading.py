@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from tests.support.gguf_files import (
     F32,
@@ -134,7 +134,16 @@ def _tensors() -> list[TensorSpec]:
 _SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 
 
+PlainTensor: TypeAlias = tuple[str, tuple[int, ...], int, int]  # name, shape, type id, offset
+
+
 def plain_loop(path: Path) -> tuple[int, int]:
+    """How many keys and tensors there are, by `walked`."""
+    keys, tensors = walked(path)
+    return len(keys), len(tensors)
+
+
+def walked(path: Path) -> tuple[dict[str, int], list[PlainTensor]]:
     """The least that a reader can do: walk every key, step over strings, decode every tensor."""
     u32_at, u64_at = struct.Struct("<I").unpack_from, struct.Struct("<Q").unpack_from
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
@@ -160,7 +169,7 @@ def plain_loop(path: Path) -> tuple[int, int]:
                     at += count * _SIZES[element]
             else:
                 at += _SIZES[kind]
-        tensors = []
+        tensors: list[PlainTensor] = []
         for _ in range(tensor_count):
             size = u64_at(data, at)[0]
             name = data[at + 8 : at + 8 + size].decode()
@@ -171,7 +180,7 @@ def plain_loop(path: Path) -> tuple[int, int]:
             at += 8 * dimensions
             tensors.append((name, shape, u32_at(data, at)[0], u64_at(data, at + 4)[0]))
             at += 12
-    return len(keys), len(tensors)
+    return keys, tensors
 
 
 def ours(path: Path) -> tuple[int, int]:

@@ -12,14 +12,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from importlib.resources import files
 from itertools import cycle, islice
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from gui.main_window import MainWindow
 
 STEPS = 300
 WARM_UP = 90  # more than the stops of any slider: a recipe is made once
@@ -30,19 +36,9 @@ BAR_MEDIAN_MS, BAR_P99_MS = 16, 33
 
 
 def main() -> None:
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     from PySide6.QtCore import QEvent, QObject
-    from PySide6.QtWidgets import QApplication
 
-    from core.gguf import open_file
-    from core.machine import catalogue, with_ram
-    from core.model import model_from, recipe_sizes
-    from gui.document import Document
-    from gui.main_window import MainWindow
-    from gui.theme import Theme, ThemeMode
-
-    held = QApplication.instance()
-    app = held if isinstance(held, QApplication) else QApplication(sys.argv[:1])
+    from core.model import recipe_sizes
 
     class Paints(QObject):
         """How many paints there were."""
@@ -54,17 +50,10 @@ def main() -> None:
                 self.count += 1
             return False
 
-    with TemporaryDirectory() as folder:
-        document = Document()
-        window = MainWindow(document, Theme(app, ThemeMode.LIGHT), Path(folder) / "settings.json")
-        window.resize(1280, 800)
-        window.show()
-        document.set_machine(with_ram(catalogue.machine(MACHINE), RAM))
-        model = model_from(open_file(Path(str(files("resources") / "specimens" / SPECIMEN))))
-        document.set_model(model)
-        plot = window.page.plan.speed.plot
-        until(app, lambda: plot.canvas is not None)
-        settle(app, 1.0)
+    with TemporaryDirectory() as folder, loaded_window(Path(folder)) as (app, window):
+        document, plot = window.document, window.page.plan.speed.plot
+        model = document.model
+        assert model is not None
         paints = Paints()
         assert plot.canvas is not None
         plot.canvas.widget.viewport().installEventFilter(paints)
@@ -106,6 +95,38 @@ def main() -> None:
         steps("quantization", [{"requantize": name} for name in there_and_back(recipes)])
         steps("layers on the GPU", [{"gpu_layers": n} for n in there_and_back(range(42))])
         steps("experts in RAM", [{"cpu_moe": n} for n in there_and_back(range(41))])
+
+
+@contextmanager
+def loaded_window(folder: Path) -> Iterator[tuple[QApplication, MainWindow]]:
+    """The application and its window with the model, painted to the last plot; closed at the end.
+    ``folder`` takes its settings."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PySide6.QtWidgets import QApplication
+
+    from core.gguf import open_file
+    from core.machine import catalogue, with_ram
+    from core.model import model_from
+    from gui.document import Document
+    from gui.main_window import MainWindow
+    from gui.theme import Theme, ThemeMode
+
+    held = QApplication.instance()
+    app = held if isinstance(held, QApplication) else QApplication(sys.argv[:1])
+    document = Document()
+    window = MainWindow(document, Theme(app, ThemeMode.LIGHT), folder / "settings.json")
+    window.resize(1280, 800)
+    window.show()
+    document.set_machine(with_ram(catalogue.machine(MACHINE), RAM))
+    document.set_model(
+        model_from(open_file(Path(str(files("resources") / "specimens" / SPECIMEN))))
+    )
+    plot = window.page.plan.speed.plot
+    until(app, lambda: plot.canvas is not None)
+    settle(app, 1.0)
+    try:
+        yield app, window
+    finally:
         window.close()
 
 

@@ -7,7 +7,7 @@ When a signal is emitted every property is already up to date, the plan included
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import Any, TypeAlias
 from weakref import proxy
@@ -28,6 +28,7 @@ Resolve: TypeAlias = Callable[[Model, Machine, Choice], Plan]
 
 # Changes of one field that follow each other this closely are one step to undo (arrow keys held).
 MERGE_SECONDS = 1.0
+_MOST_STEPS = 200
 
 _SOURCE = Source(Rank.REPORTED, mark("this computer"))
 _NOTE = mark("still looking at this computer")
@@ -59,9 +60,6 @@ class _State:
 
 # A step of more fields than these is not named by them.
 _NAMED = 3
-_MERGE_IDS = {
-    name: number for number, name in enumerate([f.name for f in fields(Choice)] + ["machine"])
-}
 _WORDS = {
     "context": mark("context"),
     "depth": mark("depth"),
@@ -116,6 +114,7 @@ class Document(QObject):
         self._held = False
         self._merge_until = 0.0
         self._undo_stack = QUndoStack(self)
+        self._undo_stack.setUndoLimit(_MOST_STEPS)
 
     @property
     def model(self) -> Model | None:
@@ -250,7 +249,15 @@ class Document(QObject):
         now = monotonic()
         merge = (self._held and self._merge_until > 0) or now < self._merge_until
         self._merge_until = now + MERGE_SECONDS
-        self._undo_stack.push(_Step(self, self._state, state, names, merge))
+        stack = self._undo_stack
+        last = stack.command(stack.index() - 1) if merge else None
+        if not isinstance(last, _Step) or not last.is_of(names):
+            stack.push(_Step(self, self._state, state, names))
+            return
+        # Qt's own merging deletes a step while it is pushed, and PySide then never frees it.
+        self._restore(state)
+        if last.extend(state):
+            stack.undo()
 
     def _restore(self, state: _State) -> None:
         machine = self.machine
@@ -289,7 +296,6 @@ class _Step(QUndoCommand):
         before: _State,
         after: _State,
         names: tuple[str, ...],
-        merge: bool,
     ) -> None:
         words = listed([tr(_WORDS[name]) for name in names])
         if len(names) > _NAMED:
@@ -300,26 +306,27 @@ class _Step(QUndoCommand):
         self._document: Document = proxy(document)
         self._before = before
         self._after = after
-        self._merge = merge
-        self._id = sum(1 << _MERGE_IDS[name] for name in names) or -1
+        self._names = frozenset(names)
 
-    def id(self) -> int:
-        """Qt merges steps of equal id: here, of the same fields. -1 never merges."""
-        return self._id
+    def is_of(self, names: tuple[str, ...]) -> bool:
+        """Whether it changed just these fields; a reset changed none in particular."""
+        return bool(names) and self._names == frozenset(names)
 
-    def mergeWith(self, other: QUndoCommand) -> bool:
-        """Take over a later change of the same fields that belongs to the same gesture."""
-        if not isinstance(other, _Step) or not other._merge:
-            return False
-        self._after = other._after
-        self.setObsolete(self._before == self._after)
-        return True
+    def extend(self, after: _State) -> bool:
+        """Take over a later change that belongs to the same gesture; whether the two together
+        change nothing."""
+        self._after = after
+        self.setObsolete(self._before == after)
+        return self.isObsolete()
 
     def redo(self) -> None:
         """Go to the later state."""
         self._document._restore(self._after)
 
     def undo(self) -> None:
-        """Go back to the earlier state; what comes next is a step of its own."""
+        """Go back to the earlier state; what comes next is a step of its own. A step that changes
+        nothing is only taken off."""
+        if self.isObsolete():
+            return
         self._document.end_step()
         self._document._restore(self._before)

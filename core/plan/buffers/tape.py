@@ -9,6 +9,7 @@ of each cache, so that one tape serves every context.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -163,8 +164,9 @@ class Tape:
         return Tensor(len(self.sizes) - 1)
 
 
-# (block, size index): the size index of what is placed, or -1 where the block is freed.
-Event: TypeAlias = tuple[int, int]
+# Blocks, and for each the size index of what is placed, or -1 where it is freed. Arrays, because
+# hundreds of programs are kept while sliders move: pairs take ten times the memory.
+Events: TypeAlias = tuple["array[int]", "array[int]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,7 @@ class Program:
     """A compiled tape: blocks placed and freed, by device. ``sizes`` are the distinct ones."""
 
     sizes: tuple[Size, ...]
-    events: tuple[tuple[Event, ...], ...]
+    events: tuple[Events, ...]
 
 
 def _devices(tape: Tape) -> list[int]:
@@ -243,23 +245,29 @@ def compile_tape(tape: Tape, devices: int, pipelined: bool = False) -> Program:
             uses[read if read >= 0 else ~read] += 1
 
     distinct: dict[Size, int] = {}
-    events: list[list[Event]] = [[] for _ in range(devices)]
+    events: list[Events] = [(array("i"), array("i")) for _ in range(devices)]
     block = list(range(len(sizes)))  # the block that a tensor lies in
 
     repeated = {*tape.inputs, *copies.values()} if pipelined else set()
     kept = tape.kept | repeated
+
+    def note(device: int, tensor: int, index: int) -> None:
+        blocks, indices = events[device]
+        blocks.append(tensor)
+        indices.append(index)
 
     def place(tensor: int) -> None:
         size = sizes[tensor]
         op = tape.ops[tensor] if tensor < len(tape.ops) else None
         if op is not None and op.scratch is not None:
             size = tuple(a + b for a, b in zip(size, op.scratch, strict=True))
-        event = (tensor, distinct.setdefault(size, len(distinct)))
-        events[home[tensor]].extend([event] * (_COPIES if tensor in repeated else 1))
+        index = distinct.setdefault(size, len(distinct))
+        for _ in range(_COPIES if tensor in repeated else 1):
+            note(home[tensor], tensor, index)
 
     def release(tensor: int) -> None:
         if tensor not in kept and tensor not in tape.externals:
-            events[home[tensor]].append((block[tensor], -1))
+            note(home[tensor], block[tensor], -1)
 
     for tensor in tape.inputs:
         place(tensor)
@@ -295,7 +303,7 @@ def compile_tape(tape: Tape, devices: int, pipelined: bool = False) -> Program:
             uses[root] -= 1
             if not uses[root] and root != taken:
                 release(root)
-    return Program(tuple(distinct), tuple(tuple(each) for each in events))
+    return Program(tuple(distinct), tuple(events))
 
 
 def peaks(program: Program, cells: Sequence[int], alignment: Sequence[int]) -> list[int]:
@@ -317,12 +325,12 @@ def peaks(program: Program, cells: Sequence[int], alignment: Sequence[int]) -> l
     ]
 
 
-def _peak(events: tuple[Event, ...], sizes: list[int]) -> int:
+def _peak(events: Events, sizes: list[int]) -> int:
     """The highest byte in use. Free blocks by address; the last one has no end."""
     starts, spaces = [0], [_ENDLESS]
     highest = 0
     placed: dict[int, tuple[int, int]] = {}
-    for block, index in events:
+    for block, index in zip(*events, strict=True):
         if index >= 0:
             size = sizes[index]
             if not size:

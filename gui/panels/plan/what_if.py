@@ -68,6 +68,10 @@ class WhatIfSection(QWidget):
         self._document = document
         self._model: Model | None = None
         self._recipes: tuple[Recipe, ...] = ()
+        # Not `singleShot`: of one with a time and a receiver PySide frees not everything.
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._load_recipes)
         choose = document.choose
         self.context = SliderField(tr("&Context"), step=_CONTEXT_STEP, unit=tr("tokens"))
         self.context.value_changed.connect(lambda n: choose(context=n, depth=None))
@@ -194,7 +198,7 @@ class WhatIfSection(QWidget):
         self._offer((as_it_is(model),))
         # Sizing every recipe takes longer than a frame: the model is painted first. A timer of
         # 0 ms would be a posted event, and those come before the paint.
-        QTimer.singleShot(1, self, self._load_recipes)
+        self._soon.start(1)
 
     def _load_recipes(self) -> None:
         plan = self._document.plan
