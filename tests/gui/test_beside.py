@@ -247,6 +247,17 @@ def test_what_shall_stay_free_is_by_backend_until_somebody_says_otherwise(
     assert settings.load(tmp_path / "settings.json").margins == {}
 
 
+def test_the_field_for_what_shall_stay_free_begins_with_what_can_be_read(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_llama(qtbot, window, tmp_path)
+    monkeypatch.setattr(QInputDialog, "getText", lambda *_, text: (text, True))
+    for words, margin in (("Nothing", 0), ("256 MiB", 256 * 2**20)):
+        chosen(window, words)
+        chosen(window, "Another size")
+        assert window.document.machine.gpus[0].margin == margin
+
+
 def test_what_shall_stay_free_comes_back_for_its_machine_alone(
     qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,7 +155,7 @@ AGENT = Preset(
     (
         (
             mark("a prompt of 100,000 to 146,000 tokens after some 30 turns"),
-            _reported("earendil-works/pi#2013 and anomalyco/opencode#23595", "2026-09"),
+            _reported(mark("earendil-works/pi#2013 and anomalyco/opencode#23595"), "2026-09"),
         ),
         (mark("keep-alive of 5 minutes"), _reported(mark("Ollama's default"), "2026-09")),
         (mark("20,000 tokens of tools, 3,000 a turn, and everything else"), _ASSUMED),

@@ -22,6 +22,7 @@ _KINDS = (
     ("Apple", RowKind.APPLE),
     (mark("Processors"), RowKind.CPU),
 )
+_NOBODY = mark("generic")  # the maker of a row that many makers build
 _SIZES = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192)
 _FIRST_YEAR = 2016
 
@@ -35,9 +36,10 @@ class Filters(Wrap):
         super().__init__(parent=parent)
         rows = catalogue.all()
         self.kind = _box(tr("Kind of the machines drawn"), [tr(words) for words, _ in _KINDS])
+        self._vendors = sorted({row.vendor for row in rows})
         self.vendor = _box(
             tr("Maker of the machines drawn"),
-            [tr("All makers"), *sorted({row.vendor for row in rows})],
+            [tr("All makers"), *(tr(v) if v == _NOBODY else v for v in self._vendors)],
         )
         self.memory = _box(
             tr("Memory of the machines drawn"),
@@ -60,10 +62,11 @@ class Filters(Wrap):
 
     def wanted(self) -> Wanted:
         """What the boxes say."""
+        vendor = self.vendor.currentIndex()
         memory, year = self.memory.currentIndex(), self.year.currentIndex()
         return Wanted(
             kind=_KINDS[self.kind.currentIndex()][1],
-            vendor=self.vendor.currentText() if self.vendor.currentIndex() else "",
+            vendor=self._vendors[vendor - 1] if vendor else "",
             memory=_SIZES[memory - 1] * _GIB if memory else 0,
             year=self._years[year - 1] if year else 0,
         )

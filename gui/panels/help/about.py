@@ -16,7 +16,7 @@ from gui.widgets.dialog_size import open_at
 PARTS = (
     ("PySide6-Essentials", mark("the window"), "LGPL-3.0-only OR GPL-2.0-only OR GPL-3.0-only"),
     ("pyqtgraph", mark("plots"), "MIT"),
-    ("numpy", mark("arrays for plots and measurements"), "BSD-3-Clause and others"),
+    ("numpy", mark("arrays for plots and measurements"), mark("BSD-3-Clause and others")),
     ("gguf", mark("what the block formats of llama.cpp do to weights"), "MIT"),
     ("psutil", mark("memory of this computer"), "BSD-3-Clause"),
     ("nvidia-ml-py", mark("NVIDIA's cards"), "BSD"),
@@ -65,7 +65,7 @@ def _page() -> str:
     rows = [
         ("Python", platform.python_version(), tr("the language"), "PSF-2.0"),
         ("Qt", qVersion() or "", tr("below PySide6, linked dynamically"), "LGPL-3.0-only"),
-        *((name, _version(name), tr(what), licence) for name, what, licence in PARTS),
+        *((name, _version(name), tr(what), tr(licence)) for name, what, licence in PARTS),
     ]
     titles = (tr("Part"), "", trc("what it is for", "For"), tr("Licence"))
     head = "".join(f"<th align='left'>{escape(t)}&nbsp;&nbsp;</th>" for t in titles)

@@ -192,7 +192,10 @@ class SpeedSection(QWidget):
         shares = anatomy.shares(plan.settings.depth)
         _show(self.token, bool(shares))
         deepest = whole.speed.curve[-1].bytes or 0
-        segments = [Segment(tr(s.name), s.bytes, _TONES[s.part], s.holds) for s in shares]
+        segments = [
+            Segment(tr(s.name), s.bytes, _TONES[s.part], tuple(tr(role.value) for role in s.holds))
+            for s in shares
+        ]
         self.token.set_segments(segments, deepest, units)
         sides = anatomy.sides(plan.settings.depth)
         _show(self._sides, sides.memory.known and sides.arithmetic.known)

@@ -1,0 +1,272 @@
+"""What the window shows or says that never went through a catalogue.
+
+A catalogue that marks (`Marking`) puts what it knows between ⟦ and ⟧, but not the facts in it:
+"⟦copied ⟧12 GiB". Whatever letters then stand outside were never given to a translator.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from gettext import NullTranslations
+from html import unescape
+from pathlib import Path
+from string import Formatter
+from typing import Any
+from unittest.mock import patch
+
+from PySide6.QtCore import QAbstractItemModel, QAbstractListModel, QModelIndex, Qt
+from PySide6.QtGui import QAction, QPainter
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QComboBox,
+    QDialogButtonBox,
+    QGraphicsScene,
+    QGraphicsView,
+    QGroupBox,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPlainTextEdit,
+    QProgressBar,
+    QSpinBox,
+    QTabBar,
+    QTextEdit,
+    QWidget,
+)
+
+from core import language
+from gui.widgets.fact_label import FactLabel
+from gui.widgets.spoken import Spoken
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+_LINES = 60  # of a table
+_ROLES = (
+    Qt.ItemDataRole.DisplayRole,
+    Qt.ItemDataRole.ToolTipRole,
+    Qt.ItemDataRole.StatusTipRole,
+    Qt.ItemDataRole.WhatsThisRole,
+    Qt.ItemDataRole.AccessibleTextRole,
+    Qt.ItemDataRole.AccessibleDescriptionRole,
+)
+_TIPS = ("toolTip", "statusTip", "whatsThis")
+_WIDGET = ("windowTitle", *_TIPS, "accessibleName", "accessibleDescription")
+
+
+class Marking(NullTranslations):
+    """Marks the texts that the source gives to translators, and no others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        template = runpy.run_path(str(ROOT / "packaging" / "make_translations.py"))["template"]()
+        self._known = {
+            (message.context, text)
+            for message in template
+            for text in ([message.id] if isinstance(message.id, str) else message.id)
+        }
+
+    def gettext(self, message: str) -> str:
+        """The text with its words between marks."""
+        return self._marked(None, message)
+
+    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+        """One of two."""
+        return self._marked(None, msgid1 if n == 1 else msgid2)
+
+    def pgettext(self, context: str, message: str) -> str:
+        """One with a context."""
+        return self._marked(context, message)
+
+    def _marked(self, context: str | None, message: str) -> str:
+        if (context, message) not in self._known:
+            return message
+        if "{" not in message:
+            return f"⟦{message}⟧"
+        parts = []
+        for literal, name, form, turn in Formatter().parse(message):
+            words = literal.replace("{", "{{").replace("}", "}}")
+            parts.append(f"⟦{words}⟧" if literal else "")
+            if name is not None:
+                parts.append(
+                    "{" + name + (f"!{turn}" if turn else "") + (f":{form}" if form else "") + "}"
+                )
+        return "".join(parts)
+
+
+@contextmanager
+def marked(catalogue: NullTranslations) -> Iterator[None]:
+    """Texts come from this catalogue and numbers are written as nobody writes them meanwhile,
+    whatever language the window is told to speak."""
+    before, strange = language.style(), language.NumberStyle("'", "˙")
+    language.use(catalogue, strange)
+    try:
+        with (
+            patch.object(language, "speak", lambda *_: None),
+            patch.dict(language.STYLES, {"12,345.6": strange}),
+        ):
+            yield
+    finally:
+        language.use(NullTranslations(), before)
+
+
+_MARKED = re.compile(r"⟦[^⟦⟧]*(?:⟧|…$)")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_NUMBER = re.compile(
+    r"(?<![\w.,])(?<!\w-)(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,3}\.[0-9]+)(?![\w.,]*\w)"
+)
+_TAG = re.compile(r"<[^<>]*>")
+
+
+def bare(text: str) -> str:
+    """What of a text is outside of the marks, without markup; a line ends where something went."""
+    text = text.replace("\u200b", "")
+    if text.startswith("<"):
+        text = unescape(_TAG.sub("\n", text))
+    before = ""
+    while before != text:
+        before, text = text, _MARKED.sub("\n", text)
+    return text
+
+
+def words_of(root: QWidget) -> Iterator[tuple[str, str]]:
+    """Everything that a window or a dialog shows or says: where it stands, and the text. Menus
+    are filled for it."""
+    for menu in root.findChildren(QMenu):
+        menu.aboutToShow.emit()
+    for thing in [root, *root.findChildren(QWidget)]:
+        if not thing.isVisibleTo(root) and not isinstance(thing, QMenu):
+            continue
+        for what, text in _texts(thing):
+            yield f"{_path(thing, root)}.{what}", text
+    for action in root.findChildren(QAction):
+        if isinstance(action.parent(), QGraphicsScene):
+            continue  # the plot library's own menu, which nobody sees
+        for name in ("text", "iconText", *_TIPS):
+            yield f"QAction({action.objectName()}).{name}", getattr(action, name)()
+
+
+@contextmanager
+def painted() -> Iterator[list[str]]:
+    """The texts that are painted by our own hands meanwhile."""
+    seen: list[str] = []
+    draw = QPainter.drawText
+
+    def keep(self: QPainter, *args: Any) -> Any:
+        seen.extend(arg for arg in args if isinstance(arg, str))
+        return draw(self, *args)
+
+    with patch.object(QPainter, "drawText", keep):
+        yield seen
+
+
+def _texts(thing: QWidget) -> Iterator[tuple[str, str]]:
+    for name in _WIDGET:
+        yield name, getattr(thing, name)()
+    if isinstance(thing, Spoken):
+        yield "spoken_value", thing.spoken_value()
+    if isinstance(thing, FactLabel) or hasattr(thing, "shown"):
+        shown = thing.shown
+        if isinstance(shown, str):
+            yield "shown", shown
+    match thing:
+        case QAbstractButton():
+            box = thing.parentWidget()
+            ours = not isinstance(box, QDialogButtonBox) or (
+                box.standardButton(thing) is QDialogButtonBox.StandardButton.NoButton
+            )
+            if ours:
+                yield "text", thing.text()
+        case QLabel():
+            yield "text", thing.text()
+        case QComboBox():
+            for number in range(thing.count()):
+                yield f"item {number}", thing.itemText(number)
+                yield f"tip of item {number}", str(thing.itemData(number, _ROLES[1]) or "")
+        case QLineEdit():
+            if isinstance(thing.parentWidget(), QSpinBox):
+                return  # Qt writes it
+            yield "placeholderText", thing.placeholderText()
+            yield "text", thing.text()
+        case QSpinBox():
+            yield from (("suffix", thing.suffix()), ("prefix", thing.prefix()))
+            yield "specialValueText", thing.specialValueText()
+        case QGroupBox() | QMenu():
+            yield "title", thing.title()
+        case QTabBar():
+            for number in range(thing.count()):
+                yield f"tab {number}", thing.tabText(number)
+                yield f"tip of tab {number}", thing.tabToolTip(number)
+        case QPlainTextEdit() | QTextEdit():
+            yield "placeholderText", thing.placeholderText()
+            yield "text", thing.toPlainText()
+        case QProgressBar():
+            if thing.isTextVisible():
+                yield "text", thing.text()
+        case QHeaderView():
+            pass
+        case QAbstractItemView():
+            model = thing.model()
+            if model is not None:
+                yield from _cells(model)
+        case QGraphicsView():
+            for item in thing.scene().items() if thing.scene() else ():
+                for name in ("toPlainText", "text"):
+                    told = getattr(item, name, None)
+                    if callable(told):
+                        yield f"{type(item).__name__}", str(told())
+                yield f"tip of {type(item).__name__}", item.toolTip()
+
+
+def _cells(model: QAbstractItemModel) -> Iterator[tuple[str, str]]:
+    columns = 1 if isinstance(model, QAbstractListModel) else model.columnCount(QModelIndex())
+    for column in range(columns):
+        for role in _ROLES:
+            told = model.headerData(column, Qt.Orientation.Horizontal, role)
+            if isinstance(told, str):
+                yield f"heading {column}, {role.name}", told
+    for row in range(min(model.rowCount(QModelIndex()), _LINES)):
+        for role in _ROLES:
+            told = model.headerData(row, Qt.Orientation.Vertical, role)
+            if isinstance(told, str):
+                yield f"heading of row {row}, {role.name}", told
+        for column in range(columns):
+            for role in _ROLES:
+                told = model.index(row, column).data(role)
+                if isinstance(told, str):
+                    yield f"cell {row}, {column}, {role.name}", told
+
+
+def _path(thing: QWidget, root: QWidget) -> str:
+    names: list[str] = []
+    here: QWidget | None = thing
+    while here is not None and here is not root and len(names) < 6:
+        names.append(type(here).__name__)
+        here = here.parentWidget()
+    return "/".join(reversed(names)) or type(root).__name__
+
+
+def left_over(text: str, names: Sequence[str], allowed: re.Pattern[str]) -> list[str]:
+    """Runs of two letters or more, and numbers as Python writes them, that are neither marked nor
+    in a name nor allowed. ``names`` come with the longest first."""
+    rest = bare(text)
+    if not _WORD.search(rest) and not _NUMBER.search(rest):
+        return []
+    # A path may hold a name, and a name may hold what looks like a path.
+    named = _without(names, rest)
+    numbers = [number for number in _NUMBER.findall(named) if number in _NUMBER.findall(rest)]
+    for candidate in (allowed.sub("\n", named), _without(names, allowed.sub("\n", rest))):
+        words: list[str] = _WORD.findall(candidate)
+        if not words:
+            break
+    return words + numbers
+
+
+def _without(names: Sequence[str], text: str) -> str:
+    for name in names:
+        if name in text:
+            text = text.replace(name, "\n")
+    return text
