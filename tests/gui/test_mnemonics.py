@@ -13,10 +13,12 @@ from pytestqt.qtbot import QtBot
 
 import resources
 from core.gguf import open_file
+from core.language import NAMES, speak
 from core.machine.machine import DeviceKind
 from core.model import model_from
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.panels.plan.combination import CombinationDialog
 from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.theme import Theme
 from tests.support import plans
@@ -30,8 +32,16 @@ CARD = plans.machine(
 )
 
 
+@pytest.fixture(params=NAMES, autouse=True)
+def spoken(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In every language that there is."""
+    speak(request.param)
+    yield
+    speak()
+
+
 @pytest.fixture
-def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
+def window(qtbot: QtBot, theme: Theme, tmp_path: Path, spoken: None) -> Iterator[MainWindow]:
     with shown_window(qtbot, theme, tmp_path, CARD, (1280, 800)) as made:
         yield made
 
@@ -78,8 +88,9 @@ def test_no_two_lines_of_a_menu_have_the_same_key(window: MainWindow) -> None:
         assert twice([line.text() for line in menu.actions()]) == []
 
 
-def test_no_two_fields_of_the_machine_of_ones_own_have_the_same_key(qtbot: QtBot) -> None:
-    dialog = OwnMachineDialog(CARD, Document().units)
-    qtbot.addWidget(dialog)
-    dialog.show()
-    assert twice(labels(dialog)) == []
+def test_no_two_fields_of_a_machine_of_ones_own_have_the_same_key(qtbot: QtBot) -> None:
+    units = Document().units
+    for dialog in (OwnMachineDialog(CARD, units), CombinationDialog(units, CARD)):
+        qtbot.addWidget(dialog)
+        dialog.show()
+        assert twice(labels(dialog)) == []
