@@ -53,6 +53,7 @@ from gui.panels.welcome import WelcomePanel
 from gui.settings import Settings
 from gui.theme import Theme, ThemeMode
 from gui.widgets.elided_text import ElidedText
+from gui.widgets.focus_ring import FocusRings
 from gui.widgets.reading_order import move_focus
 from gui.workers import opening
 from gui.workers.runner import Function, Runner
@@ -97,6 +98,7 @@ class MainWindow(QMainWindow):
         self.setObjectName("window")
         self.commands = Actions(self, document.undo_stack)
         helping.InDialogs(self)
+        FocusRings(self)
         self._specimens = resources.specimens()
         self._build()
         self._connect()

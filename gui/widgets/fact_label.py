@@ -48,6 +48,8 @@ class FactLabel(QAbstractButton):
     there is always room, so that nothing is laid out anew while a figure slides.
     """
 
+    marks_itself = True
+
     def __init__(
         self,
         name: str = "",

@@ -18,6 +18,8 @@ _CARD = 32  # characters
 class FileCard(QAbstractButton):
     """A button for one file: its name, and a muted line that says more."""
 
+    marks_itself = True
+
     def __init__(self, path: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.path = path

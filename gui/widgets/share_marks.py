@@ -64,6 +64,8 @@ def _polygon(corners: tuple[tuple[float, float], ...], where: QPointF, size: flo
 class MarkButton(QCheckBox):
     """One entry of a legend: the shape and its words. A click or Space shows and hides."""
 
+    marks_itself = True
+
     def __init__(self, number: int, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._number = number

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QBrush, QColor, QKeyEvent, QPainter, QPen
+from PySide6.QtGui import QBrush, QColor, QFocusEvent, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -70,6 +70,13 @@ class VerdictCells(QTableView):
         if (row, column) != self.marked:
             self.marked = (row, column)
             self.viewport().update()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Who comes by keyboard finds the cursor on a cell."""
+        super().focusInEvent(event)
+        if not self.currentIndex().isValid():
+            row, column = self.marked
+            self.setCurrentIndex(self.model().index(max(row, 0), max(column, 0)))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter and Space take the cell under the cursor."""

@@ -163,6 +163,8 @@ class ValueView(QWidget):
 class _Text(QPlainTextEdit):
     """Text to read and to copy from, with an edge that tells that it has the keyboard."""
 
+    marks_itself = True
+
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Show the edge."""
         super().focusInEvent(event)
