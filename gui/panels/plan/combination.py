@@ -128,7 +128,11 @@ class _CardField(QWidget):
         self.count.setSuffix(" ×")
         self.count.setAccessibleName(tr("How many"))
         self.name = QLineEdit()
-        self.name.setPlaceholderText(tr("words of its name, like rtx 3090"))
+        example = tr("words of its name, like rtx 3090")
+        self.name.setPlaceholderText(example)
+        metrics = self.fontMetrics()
+        room = metrics.horizontalAdvance(example) + 3 * metrics.averageCharWidth()
+        self.name.setMinimumWidth(room)
         self._found: dict[str, str] = {}
         self._lines = QStringListModel(self)
         self.completer = QCompleter(self._lines, self)
