@@ -15,6 +15,7 @@ from core.units import UnitSystem
 R = TypeVar("R")
 Fact: TypeAlias = Number[int] | Number[float] | str
 UNKNOWN = mark("unknown")
+MIXED = mark("mixed")  # a quantization that has no name
 
 
 @dataclass(frozen=True)
@@ -24,8 +25,8 @@ class Column(Generic[R]):
     ``name`` is what programs call it, ``title`` what people read (``short`` where there is little
     room), ``unit`` what the title says so that cells need not. ``fact`` is the cell itself, which
     knows how it was come by; ``words`` says it where its unit's own words will not do, ``order`` is
-    what it is sorted by where that is not its value. ``exported`` are the columns that programs get
-    in its place.
+    what it is sorted by where that is not its value. ``plain`` is what programs get where the cell
+    holds words of the reader's language; ``exported`` are the columns that they get in its place.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Column(Generic[R]):
     help: str = ""
     words: Callable[[R, UnitSystem], str] | None = None
     order: Callable[[R], float | str] | None = None
+    plain: Callable[[R], str] | None = None
     number: bool = True
     exported: tuple[tuple[str, Callable[[R], Any]], ...] = ()
     short: str = ""
@@ -51,7 +53,7 @@ class Column(Generic[R]):
 
     def exact(self, row: R) -> Any:
         """What a program gets: the value in its own unit, None where it is not known."""
-        fact = self.fact(row)
+        fact = self.fact(row) if self.plain is None else self.plain(row)
         return fact if isinstance(fact, str) else fact.value
 
     def key(self, row: R) -> float | str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from core.language import tr
+from core.compare.columns import MIXED
+from core.language import mark, tr
 from core.machine.machine import Machine
 from core.model import recipe_sizes
 from core.model.model import Model
@@ -19,6 +20,7 @@ from core.provenance import Number
 
 FIRST_CONTEXT = 4_096
 UNTRAINED = 131_072  # how far to go where a file does not say what its model was trained for
+_AS_IT_IS = mark("as it is: {label}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class Recipe:
     """A row of the grid: the file as it is (``ftype`` None), or one recipe of llama-quantize.
 
     ``bytes`` are those of its tensors, ``bits`` per weight on average (None without parameters).
+    ``exact`` is the label for programs: in English, whatever the reader's language.
     """
 
     ftype: str | None
@@ -33,6 +36,7 @@ class Recipe:
     bytes: int
     bits: float | None
     needs_imatrix: bool = False
+    exact: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,9 @@ def recipes_of(model: Model) -> tuple[Recipe, ...]:
     """The file as it is, then every recipe that can be made of it, from large to small."""
     weights = model.weights
     bits = weights.bits_per_weight if weights.parameters else None
-    label = tr("as it is: {label}", label=model.label or tr("mixed"))
-    made = [Recipe(None, label, weights.bytes, bits)]
+    label = tr(_AS_IT_IS, label=model.label or tr(MIXED))
+    exact = _AS_IT_IS.format(label=model.label or MIXED)
+    made = [Recipe(None, label, weights.bytes, bits, exact=exact)]
     made += [
         Recipe(
             size.ftype,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from core.compare.columns import MIXED
 from core.compare.figures import PROMPT, Figures, figures
 from core.compare.mechanism import mechanism
 from core.gguf import display
@@ -59,8 +60,16 @@ class ModelRow:
     @property
     def label(self) -> str:
         """Its quantization; with an arrow where it is a what-if."""
+        return self._labelled(tr(MIXED))
+
+    @property
+    def exact_label(self) -> str:
+        """The same for programs: in English, whatever the reader's language."""
+        return self._labelled(MIXED)
+
+    def _labelled(self, mixed: str) -> str:
         model, other = self.candidate.model, self.candidate.requantize
-        own = display(model.label or tr("mixed"))
+        own = display(model.label or mixed)
         changed = self.figures.plan.weights is not model.weights
         return f"{own} → {other}" if other and changed else own
 

@@ -81,7 +81,13 @@ def model_columns() -> tuple[Column[ModelRow], ...]:
     """Columns of models compared."""
     return (
         Column("model", tr("Model"), lambda r: r.name, number=False),
-        Column("quantization", tr("Quantization"), lambda r: r.label, number=False),
+        Column(
+            "quantization",
+            tr("Quantization"),
+            lambda r: r.label,
+            number=False,
+            plain=lambda r: r.exact_label,
+        ),
         *_fit(lambda r: r.figures),
         Column("weights_bytes", tr("Weights"), lambda r: r.weights, help=tr("Of all tensors")),
         Column(
@@ -133,7 +139,13 @@ def model_columns() -> tuple[Column[ModelRow], ...]:
 def grid_columns() -> tuple[Column[Cell], ...]:
     """Columns of the cells of a grid, a line for each cell."""
     return (
-        Column("quantization", tr("Quantization"), lambda c: c.recipe.label, number=False),
+        Column(
+            "quantization",
+            tr("Quantization"),
+            lambda c: c.recipe.label,
+            number=False,
+            plain=lambda c: c.recipe.exact or c.recipe.label,
+        ),
         Column("context", tr("Context"), lambda c: _count(c.context, Unit.TOKENS), tr("tokens")),
         Column("weights_bytes", tr("Weights"), lambda c: _count(c.recipe.bytes, Unit.BYTES)),
         Column(
