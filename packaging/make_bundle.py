@@ -19,14 +19,21 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import Distribution, distributions, version
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import gather_licences
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QImage
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 60 * 10**6  # of the tarball
 SECONDS = 60  # that the window may take to show the model
-# Whose licences are not found in a wheel's metadata: Qt, by the LGPL, and Python.
-LGPL = "https://www.gnu.org/licenses/lgpl-3.0.html"
+ICON_SIZES = (16, 22, 24, 32, 48, 64, 128, 256, 512)
+# As AppStream names the file of a component: by its id.
+METADATA = "org.weighbridge.weighbridge.metainfo.xml"
 
 
 def main(folder: Path) -> int:
@@ -44,7 +51,8 @@ def main(folder: Path) -> int:
         cwd=ROOT,
     )
     made = folder / "weighbridge"
-    gather_licences(made / "licences")
+    for part in gather_licences.gather(made):
+        print(f"no licence text was found for {part}")
     if sys.platform == "linux":
         strip_python(made)
         desktop_files(made / "share")
@@ -68,65 +76,24 @@ def strip_python(made: Path) -> None:
             subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
 
 
-def gather_licences(folder: Path) -> None:
-    """The licence of every Python package that may be inside, and of Qt."""
-    folder.mkdir(exist_ok=True)
-    shutil.copy(ROOT / "LICENSE", folder / "Weighbridge.txt")
-    missing = []
-    for package in sorted(shipped(), key=lambda d: d.name.lower()):
-        texts = [
-            file.locate()
-            for file in package.files or ()
-            if file.name.upper().startswith(("LICENSE", "LICENCE", "COPYING", "NOTICE"))
-        ]
-        said = package.metadata.get("License-Expression") or package.metadata.get("License") or ""
-        for number, text in enumerate(texts):
-            if Path(text).is_file():
-                shutil.copy(text, folder / f"{package.name}-{number}.txt")
-        if not texts:
-            missing.append(f"{package.name} {package.version}: {said.splitlines()[0]}")
-    lines = [
-        f"Qt {version('PySide6-Essentials')} and PySide6 are used under the LGPL version 3: {LGPL}",
-        "Their libraries are separate files in this folder and may be replaced by your own.",
-        f"Python {platform.python_version()}: PSF licence, https://docs.python.org/3/license.html",
-        "",
-        *missing,
-    ]
-    (folder / "README.txt").write_text("\n".join(lines) + "\n", "utf-8")
-
-
-def shipped() -> Iterator[Distribution]:
-    """The packages that the program needs at run time, their own needs included."""
-    from packaging.requirements import Requirement
-
-    known = {d.name.lower().replace("_", "-"): d for d in distributions()}
-    waiting, seen = ["weighbridge"], set()
-    while waiting:
-        name = waiting.pop().lower().replace("_", "-")
-        if name in seen or name not in known:
-            continue
-        seen.add(name)
-        if name != "weighbridge":
-            yield known[name]
-        for line in known[name].requires or ():
-            requirement = Requirement(line)
-            if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-                waiting.append(requirement.name)
-
-
 def desktop_files(folder: Path) -> None:
     """What a desktop reads: entry, type, metadata, icons."""
     source = ROOT / "resources" / "desktop"
     for name, place in (
-        ("weighbridge.desktop", "applications"),
-        ("weighbridge.xml", "mime/packages"),
-        ("weighbridge.metainfo.xml", "metainfo"),
+        ("weighbridge.desktop", "applications/weighbridge.desktop"),
+        ("weighbridge.xml", "mime/packages/weighbridge.xml"),
+        ("weighbridge.metainfo.xml", f"metainfo/{METADATA}"),
     ):
-        (folder / place).mkdir(parents=True, exist_ok=True)
-        shutil.copy(source / name, folder / place / name)
-    icons = folder / "icons" / "hicolor" / "scalable" / "apps"
-    icons.mkdir(parents=True, exist_ok=True)
-    shutil.copy(ROOT / "resources" / "icons" / "weighbridge.svg", icons)
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source / name, folder / place)
+    icons = folder / "icons" / "hicolor"
+    (icons / "scalable" / "apps").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "resources" / "icons" / "weighbridge.svg", icons / "scalable" / "apps")
+    for side in ICON_SIZES:
+        target = icons / f"{side}x{side}" / "apps" / "weighbridge.png"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not drawn_icon(side).save(str(target)):
+            raise SystemExit(f"{target} could not be written")
 
 
 def pack(made: Path, folder: Path) -> Path:
@@ -168,22 +135,24 @@ def debian_package(made: Path, folder: Path) -> Path:
 
 def draw_icon(target: Path) -> None:
     """The icon in the format of this system."""
+    target.parent.mkdir(exist_ok=True)
+    if not drawn_icon(256).save(str(target)):
+        raise SystemExit(f"{target} could not be written")
+
+
+def drawn_icon(side: int) -> QImage:
+    """The icon in pixels."""
     from PySide6.QtCore import QByteArray, QRectF, Qt
-    from PySide6.QtGui import QGuiApplication, QImage, QPainter
+    from PySide6.QtGui import QImage, QPainter
     from PySide6.QtSvg import QSvgRenderer
 
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    application = QGuiApplication([])
-    image = QImage(256, 256, QImage.Format.Format_ARGB32)
+    image = QImage(side, side, QImage.Format.Format_ARGB32)
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
     drawing = (ROOT / "resources" / "icons" / "weighbridge.svg").read_bytes()
     QSvgRenderer(QByteArray(drawing)).render(painter, QRectF(image.rect()))
     painter.end()
-    target.parent.mkdir(exist_ok=True)
-    if not image.save(str(target)):
-        raise SystemExit(f"{target} could not be written")
-    application.shutdown()
+    return image
 
 
 def proved(program: Path, picture: Path) -> bool:
