@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Iterator
 from importlib import metadata
@@ -220,6 +221,18 @@ def test_the_parts_are_those_that_the_program_needs_with_their_own_licences(
     for name, _, licence in PARTS:
         assert name in text and licence in text
         assert metadata.version(name) in text
+    dialog.close()
+
+
+def test_a_bundle_says_where_all_licences_lie(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "licences").mkdir()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "weighbridge"))
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    window.commands.about.trigger()
+    (dialog,) = window.findChildren(About)
+    assert str(tmp_path / "licences") in dialog.text.toPlainText()
     dialog.close()
 
 

@@ -29,6 +29,7 @@ from gui.main_window import MainWindow
 from gui.panels.session import SessionPage
 from gui.panels.session.request import moment_words
 from gui.theme import Theme
+from gui.widgets.stop_slider import StopSlider
 from gui.workers import computer
 from tests.support.record_tokens import recorded
 from tests.support.tiny_gguf import write_tiny_llama
@@ -71,6 +72,15 @@ def agent(page: SessionPage) -> None:
 def set_rates(page: SessionPage, prefill: float = 1000.0, decode: float = 50.0) -> None:
     page.controls.prefill.setValue(prefill)
     page.controls.decode.setValue(decode)
+
+
+def test_the_sliders_have_room_for_a_hand(document: Document, page: SessionPage) -> None:
+    """At 1280 pixels they were 59 long, with twelve stops."""
+    open_specimen(document, "Llama-3.1-8B")
+    sliders = page.findChildren(StopSlider)
+    assert len(sliders) >= 4
+    for slider in sliders:
+        assert slider.width() >= 15 * page.fontMetrics().averageCharWidth()
 
 
 def test_it_says_first_how_long_all_of_it_takes(document: Document, page: SessionPage) -> None:

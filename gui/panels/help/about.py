@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import platform
+import sys
+from collections.abc import Iterator
 from html import escape
 from importlib import metadata
+from pathlib import Path
 
 from PySide6.QtCore import Qt, qVersion
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QTextBrowser, QVBoxLayout, QWidget
 
+from core.gguf import display
 from core.language import mark, tr, trc
 from gui.widgets.dialog_size import open_at
 
@@ -88,5 +92,15 @@ def _page() -> str:
         f"<h3>Weighbridge {escape(own_version())}</h3>"
         + "".join(f"<p>{escape(words)}</p>" for words in about)
         + f"<table cellpadding='2'><tr>{head}</tr>{body}</table>"
-        f"<p>{escape(tr(_DATA))}</p>"
+        f"<p>{escape(tr(_DATA))}</p>" + "".join(f"<p>{escape(words)}</p>" for words in _texts())
     )
+
+
+def _texts() -> Iterator[str]:
+    """Where the licences of all parts lie, and of what those are made; a bundle has a folder."""
+    folder = Path(sys.executable).parent / "licences"
+    if getattr(sys, "frozen", False) and folder.is_dir():
+        yield tr(
+            "The texts of all licences, also of the parts of these parts, are in {folder}.",
+            folder=display(str(folder)),
+        )

@@ -57,6 +57,7 @@ from gui.workers.runner import Runner
 DEFAULT = PRESETS[0].choice
 _CONTEXT_STEP = 1024  # tokens
 _PICTURE = 55  # characters; with less room beside the controls the picture stands below them
+_LONGER = 16  # letters that the sliders get where there is room
 _ROWS = 8  # of the table
 _WHOLE = 1000  # of the room that is left, as against nothing below the table
 _ANY = 16_777_215  # pixels: Qt's own word for no limit
@@ -356,6 +357,10 @@ class SessionPage(QWidget):
 
     def _place(self, narrow: bool) -> None:
         wide = self._controls_width()
+        letter = self.fontMetrics().averageCharWidth()
+        # The sliders are the longer the better, as long as the picture has its room.
+        spare = (self.width() - wide - _PICTURE * letter) // 2
+        wide += max(0, min(spare, _LONGER * letter))
         self._left.setMaximumWidth(_ANY if narrow else wide)
         self._left.setMinimumWidth(0 if narrow else wide)
         self._left.setMaximumHeight(self.height() * 2 // 5 if narrow else _ANY)
