@@ -3,12 +3,12 @@
     python -m bench.growth [EVENTS]
 
 A hand that slides without pause moves the mouse some 60 times a second: 216,000 events an hour. A
-tenth of them is sent here, as fast as the window takes them, and what grew between the first tenth
-of these and the end is told for a thousand events and for the whole hour; ``EVENTS`` 216000 runs
-all of them. Every drag is a press, 60 moves through the whole slider or a part of it, and a
-release, on one slider of the plan after the other, each event once what the one before asked for
-has been painted. The same events go to a bare window with four QSliders and a label, in a
-process of its own.
+tenth of them is sent here, as fast as the window takes them, and weighed after every tenth of
+these; what grew since the first is told for a thousand events and for the whole hour, as the
+median of the slopes between any two. ``EVENTS`` 216000 runs all of them. Every drag is a press, 60
+moves through the whole slider or a part of it, and a release, on one slider of the plan after the
+other, each event once what the one before asked for has been painted. The same events go to a bare
+window with four QSliders and a label, in a process of its own.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ def slide(words: str, sliders: Sequence[QSlider], events: int) -> None:
     and print what the process holds meanwhile."""
     from PySide6.QtCore import QCoreApplication, QTimer
 
-    from bench.weight import Weight, each_thousand, weigh
+    from bench.weight import Weight, slope, weigh
 
     hand, done = drags(sliders), 0
     waiting = [_WARM_UP * (_MOVES + 2)]
-    waiting += [waiting[0] + events // 10, waiting[0] + events]
+    waiting += [waiting[0] + events * tenth // 10 for tenth in range(1, 11)]
     seen: list[tuple[int, Weight]] = []
 
     def move() -> None:
@@ -97,14 +97,13 @@ def slide(words: str, sliders: Sequence[QSlider], events: int) -> None:
     timer.timeout.connect(move)
     timer.start(0)
     QCoreApplication.exec()
-    (first, start), (some, tenth), (last, end) = seen
-    hour = (end.memory - tenth.memory) / (last - some) * HOUR / 1e6
-    print(f"{words}: {last - first:,} events")
-    for when, weight in (("start", start), ("a tenth", tenth), ("end", end)):
+    memory, objects = slope(seen[1:])
+    print(f"{words}: {seen[-1][0] - seen[0][0]:,} events")
+    for when, (_, weight) in (("start", seen[0]), ("a tenth", seen[1]), ("end", seen[-1])):
         print(f"  {when:8} {weight.megabytes}, {weight.counts}")
     print(
-        f"  since the tenth, for a thousand events: {each_thousand(tenth, end, last - some)}; "
-        f"for an hour ({HOUR:,} events): {hour:+.1f} MB",
+        f"  since the tenth: {memory:+.1f} kB and {1000 * objects:+.1f} objects for a thousand "
+        f"events, {memory * HOUR / 1e6:+.1f} MB for an hour ({HOUR:,})",
         flush=True,
     )
 

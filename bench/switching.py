@@ -143,11 +143,11 @@ def switch(
     """Switch so often in the event loop; print the times and what the process holds meanwhile."""
     from PySide6.QtCore import QCoreApplication, QTimer
 
-    from bench.weight import Weight, each_thousand, weigh
+    from bench.weight import Weight, slope, weigh
 
     took: list[float] = []
-    seen: list[Weight] = []
-    marks = (_WARM_UP, _WARM_UP + times // 10, _WARM_UP + times)
+    seen: list[tuple[int, Weight]] = []
+    marks = [_WARM_UP + times * tenth // 10 for tenth in range(11)]
     wanted, begun, here = files[0], 0.0, True
 
     def step() -> None:
@@ -160,7 +160,7 @@ def switch(
         if begun:
             took.append((perf_counter() - begun) * 1000)
             if len(took) in marks:
-                seen.append(weigh())
+                seen.append((len(took), weigh()))
             if len(took) == marks[-1]:
                 timer.stop()
                 QCoreApplication.exit()
@@ -174,13 +174,12 @@ def switch(
     timer.timeout.connect(step)
     timer.start(0)
     QCoreApplication.exec()
-    start, tenth, end = seen
+    memory, objects = slope(seen[1:])
     found = took[_WARM_UP:]
     print(f"{words}: median {median(found):.1f} ms, worst {max(found):.1f} ms, {times} times")
-    for when, weight in (("start", start), ("a tenth", tenth), ("end", end)):
+    for when, (_, weight) in (("start", seen[0]), ("a tenth", seen[1]), ("end", seen[-1])):
         print(f"  {when:8} {weight.megabytes}, {weight.counts}")
-    steady = times - times // 10
-    print(f"  since the tenth, for a thousand switches: {each_thousand(tenth, end, steady)}")
+    print(f"  since the tenth, a switch: {memory / 1e3:+.1f} kB and {objects:+.2f} objects")
     print(f"{_MEDIAN} {median(found)}", flush=True)
 
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import combinations
+from statistics import median
 
 import psutil
 
@@ -39,6 +44,7 @@ def weigh() -> Weight:
     from PySide6.QtWidgets import QApplication
 
     gc.collect()
+    _give_back()
     process = psutil.Process()
     with process.oneshot():
         return Weight(
@@ -50,14 +56,22 @@ def weigh() -> Weight:
         )
 
 
+def _give_back() -> None:
+    """What the C library keeps for later is not held: it comes and goes by tens of megabytes."""
+    with suppress(OSError, AttributeError):  # glibc alone has it
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+
+
 def _handles(process: psutil.Process) -> int:
     if sys.platform == "win32":
         return process.num_handles()
     return process.num_fds()
 
 
-def each_thousand(before: Weight, after: Weight, count: int) -> str:
-    """How much came in ``count`` steps, for a thousand of them, in words."""
-    grown = (after.memory - before.memory) / 1e3 / count * 1000
-    objects = (after.objects - before.objects) / count * 1000
-    return f"{grown:+.1f} kB and {objects:+.1f} objects"
+def slope(seen: Sequence[tuple[int, Weight]]) -> tuple[float, float]:
+    """Bytes and objects that came with every step, where the weight was seen after so many steps:
+    the median of the slopes between any two."""
+    pairs = [(b[0] - a[0], a[1], b[1]) for a, b in combinations(seen, 2)]
+    memory = median((after.memory - before.memory) / steps for steps, before, after in pairs)
+    objects = median((after.objects - before.objects) / steps for steps, before, after in pairs)
+    return memory, objects
