@@ -4,7 +4,8 @@ usage: python packaging/make_bundle.py [FOLDER]
 
 Writes into FOLDER (dist): the folder `weighbridge`, a tarball of it and, where dpkg-deb is there, a
 Debian package; on Windows what packaging/windows/weighbridge.iss installs, on macOS an application.
-Then starts it on a screen of its own (Xvfb, else offscreen), opens a specimen, and keeps a picture.
+Then starts it on a screen of its own (Xvfb, else offscreen), opens a specimen, keeps a picture,
+and prints how long it takes to start against the same from source.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import gather_licences
+import start_ratio
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
@@ -181,6 +183,8 @@ def proved(program: Path, picture: Path) -> bool:
         finally:
             window.terminate()
             status = window.wait(20)
+        if seen and "DISPLAY" in display:
+            start_ratio.tell(program, specimen, environment, Path(home))
         log = "".join(path.read_text() for path in Path(home).rglob("weighbridge.log"))
     faults = [line for line in log.splitlines() if " ERROR " in line or " CRITICAL " in line]
     if seen:
