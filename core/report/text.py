@@ -78,7 +78,7 @@ def heading_lines(plan: Plan, system: UnitSystem) -> list[str]:
             facts.append(display(weights.label))
         facts.append(tr("{bits:.2f} bits per weight", bits=weights.bits_per_weight))
     if shape.layers:
-        facts.append(trn("{count} layers", "{count} layers", shape.layers))
+        facts.append(trn("{count} layer", "{count} layers", shape.layers))
     if shape.context_length:
         trained = format_tokens(shape.context_length)
         facts.append(tr("trained for {tokens} tokens", tokens=trained))

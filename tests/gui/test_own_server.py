@@ -79,6 +79,8 @@ def test_m46_what_the_server_really_reserved_is_read_from_its_log(
     with qtbot.waitSignal(server.ready, timeout=_SECONDS):
         server.start(command, port)
     plan = file_plan(tmp_path / "tiny.gguf", context=2048, slots=1)
+    # The server writes its log in a thread of its own.
+    qtbot.waitUntil(lambda: bool(launch.differences(plan, server.log.text)))
     (problem,) = launch.differences(plan, server.log.text)
     assert problem.message == "Asked 2,048 → got 1,024 tokens of context."
 

@@ -38,6 +38,8 @@ _LOG_LINES = 5_000
 _LOG_HEIGHT = 9
 # Text that arrives faster than this is put on the screen together.
 _LOG_MS = 100
+# A server that answers may be so far behind in its log, which a thread of its own writes.
+_BEHIND_MS = 1000
 
 
 class OwnServerSection(QWidget):
@@ -126,6 +128,7 @@ class OwnServerSection(QWidget):
         self.log.clear()
         self._unshown.clear()
         self.notes.set_problems(())
+        self._differences = ()
         self._started = plan
         self.server.start(launch.server_command(plan, self._program, port), port)
         self._show()
@@ -158,11 +161,19 @@ class OwnServerSection(QWidget):
         self._show()
 
     def _is_ready(self, url: str) -> None:
-        if self._started is not None:
-            self._differences = launch.differences(self._started, self.server.log.text)
-            self.notes.set_problems(self._differences)
+        self._compare()
+        QTimer.singleShot(_BEHIND_MS, self, self._compare)
         self._show()
         self.ready.emit(url)
+
+    def _compare(self) -> None:
+        """Plan and log beside each other."""
+        if self._started is None or not self.server.is_ready:
+            return
+        found = launch.differences(self._started, self.server.log.text)
+        if found != self._differences:
+            self._differences = found
+            self.notes.set_problems(found)
 
     def _weighed(self, weighed: Weighed) -> None:
         """Driver, log and plan beside each other, once all is loaded."""

@@ -265,12 +265,12 @@ def test_a_stop_prints_what_was_finished_and_is_status_130(number: signal.Signal
             text=True,
             start_new_session=True,
         ) as process:
-            end = monotonic() + 30
+            end = monotonic() + 120
             while played.count < 13 and monotonic() < end:
                 sleep(0.02)
             # As from a terminal: every process of the group hears it.
             os.killpg(process.pid, number)
-            out, err = process.communicate(timeout=15)
+            out, err = process.communicate(timeout=60)
     values = json.loads(out)
     assert process.returncode == 130
     assert values["status"] == "stopped"
