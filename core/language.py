@@ -157,7 +157,8 @@ def _spoken(fact: object) -> object:
 def _spelled(text: str) -> str:
     whole, point, rest = text.partition(".")
     apart = _style.group if sum(map(str.isdigit, whole)) >= _style.least else ""
-    return whole.replace(",", apart) + (_style.decimal if point else "") + rest
+    words = whole.replace(",", apart) + (_style.decimal if point else "") + rest
+    return words.replace("%", "\N{NO-BREAK SPACE}%")
 
 
 @cache

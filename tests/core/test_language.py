@@ -101,6 +101,7 @@ def test_spanish_writes_spanish_numbers() -> None:
     assert format_share(0.0004) == "<0,1 %"
     assert written(4096) == "4096"  # groups begin at five digits
     assert written(-4096.25, ",.2f") == "-4096,25"
+    assert written(0.065, ".1%") == "6,5\N{NO-BREAK SPACE}%"  # as the CLDR has it
 
 
 @pytest.mark.parametrize("name", STYLES)

@@ -94,7 +94,7 @@ def _change(old: float, new: float) -> str:
     """ "+12 %", or "2.4 times" where it is more than twice as much."""
     if new >= 2 * old:
         return tr("{times:.1f} times", times=new / old)
-    return written(new / old - 1, "+.0%").replace("%", " %")
+    return f"{written(100 * (new / old - 1), '+.0f')} %"
 
 
 def _pace(rate: str, expected: bool) -> str:
