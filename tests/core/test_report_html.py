@@ -254,3 +254,14 @@ def test_the_page_says_its_language_and_has_the_same_figures_in_every_one(plan: 
         speak()
     assert (page.get("lang"), spanish.get("lang")) == ("en", "es")
     assert figures_of(spanish) == figures_of(page)
+
+
+def test_a_source_is_named_once_and_in_the_language_of_the_page() -> None:
+    try:
+        speak("es")
+        page = html(PLANS["fits"])
+    finally:
+        speak()
+    assert "catálogo: " in page
+    assert "catalogue: " not in page
+    assert "Ficha técnica: " not in page  # the line of the details that the summary says already

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.language import tr
-from core.provenance import RANK_WORDS, Number, Source, explain, format_value
+from core.provenance import RANK_WORDS, Number, Source, explain, format_value, origin_words
 from core.report.html.markup import Markup, element, joined
 from core.units import UnitSystem, format_exact_bytes
 
@@ -48,7 +48,7 @@ def value(number: Number[int] | Number[float], system: UnitSystem, key: str, sho
 def source_words(source: Source) -> str:
     """Who says so, how far that can be trusted, and since when: "datasheet: maker, 2020-09-01"."""
     rank = tr(RANK_WORDS[source.rank]).lower()
-    return ", ".join(each for each in (f"{rank}: {tr(source.origin)}", source.date) if each)
+    return ", ".join(each for each in (f"{rank}: {origin_words(source)}", source.date) if each)
 
 
 def _row(figure: Figure, system: UnitSystem) -> Markup:
@@ -72,4 +72,4 @@ def _row(figure: Figure, system: UnitSystem) -> Markup:
 def _told(source: Source) -> str:
     """The line of an explanation that the summary says already."""
     date = f", {source.date}" if source.date else ""
-    return f"{tr(RANK_WORDS[source.rank])}: {tr(source.origin)}{date}"
+    return f"{tr(RANK_WORDS[source.rank])}: {origin_words(source)}{date}"
