@@ -97,6 +97,10 @@ class OwnServerSection(QWidget):
         self._timer.setSingleShot(True)
         self._timer.setInterval(_LOG_MS)
         self._timer.timeout.connect(self._write_log)
+        self._behind = QTimer(self)
+        self._behind.setSingleShot(True)
+        self._behind.setInterval(_BEHIND_MS)
+        self._behind.timeout.connect(self._compare)
         self._build()
         self._connect()
         self._show()
@@ -118,6 +122,7 @@ class OwnServerSection(QWidget):
     def end(self) -> None:
         """The window closes: no server stays behind."""
         self._timer.stop()
+        self._behind.stop()
         self.server.end()
 
     def _begin(self) -> None:
@@ -162,7 +167,7 @@ class OwnServerSection(QWidget):
 
     def _is_ready(self, url: str) -> None:
         self._compare()
-        QTimer.singleShot(_BEHIND_MS, self, self._compare)
+        self._behind.start()
         self._show()
         self.ready.emit(url)
 

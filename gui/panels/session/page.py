@@ -57,7 +57,7 @@ from gui.workers.runner import Runner
 DEFAULT = PRESETS[0].choice
 _CONTEXT_STEP = 1024  # tokens
 _PICTURE = 55  # characters; with less room beside the controls the picture stands below them
-_LONGER = 16  # letters that the sliders get where there is room
+_LONGER = 9  # letters that the sliders get where there is room
 _ROWS = 8  # of the table
 _WHOLE = 1000  # of the room that is left, as against nothing below the table
 _ANY = 16_777_215  # pixels: Qt's own word for no limit
