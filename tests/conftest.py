@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
+
+import pytest
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 os.environ["QT_SCALE_FACTOR"] = "1"
@@ -19,9 +21,17 @@ os.environ["LC_ALL"] = "C.UTF-8"
 os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="weighbridge-tests-")
 os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.conf")
 
+from core.language import speak
 from tests.support.real_files import gemma3_270m, smollm2_135m  # noqa: F401 - fixtures
 
 _PATIENCE_MS = 30_000
+
+
+@pytest.fixture(autouse=True)
+def _english_afterwards() -> Iterator[None]:
+    """Whatever language a test speaks, the next one begins in English."""
+    yield
+    speak()
 
 
 def pytest_configure() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from gettext import NullTranslations
 
 import pytest
@@ -35,12 +34,6 @@ class Backwards(NullTranslations):
 
     def pgettext(self, context: str, message: str) -> str:
         return f"{self.gettext(message)} ({context})"
-
-
-@pytest.fixture(autouse=True)
-def english_afterwards() -> Iterator[None]:
-    yield
-    speak()
 
 
 def test_a_text_is_english_and_its_facts_are_formatted_unless_somebody_spoke() -> None:

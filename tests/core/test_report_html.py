@@ -247,21 +247,15 @@ def test_who_made_it_and_when_stands_at_the_end() -> None:
 @EACH
 def test_the_page_says_its_language_and_has_the_same_figures_in_every_one(plan: Plan) -> None:
     page = page_of(plan)
-    try:
-        speak("es")
-        spanish = page_of(plan)
-    finally:
-        speak()
+    speak("es")
+    spanish = page_of(plan)
     assert (page.get("lang"), spanish.get("lang")) == ("en", "es")
     assert figures_of(spanish) == figures_of(page)
 
 
 def test_a_source_is_named_once_and_in_the_language_of_the_page() -> None:
-    try:
-        speak("es")
-        page = html(PLANS["fits"])
-    finally:
-        speak()
+    speak("es")
+    page = html(PLANS["fits"])
     assert "catálogo: " in page
     assert "catalogue: " not in page
     assert "Ficha técnica: " not in page  # the line of the details that the summary says already

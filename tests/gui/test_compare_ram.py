@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from gettext import NullTranslations
 
 import pytest
 from PySide6.QtCore import Qt
@@ -13,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 import resources
 from core.gguf import open_file
-from core.language import STYLES, speak, use
+from core.language import speak
 from core.machine import catalogue, custom, machine_from
 from core.model import model_from
 from core.plan import resolve
@@ -143,15 +142,12 @@ def test_a_stored_figure_that_is_none_is_the_usual(
 def test_ram_is_typed_as_it_is_shown_with_the_readers_numbers(
     qtbot: QtBot, document: Document
 ) -> None:
-    use(NullTranslations(), STYLES["12.345,6"])
-    try:
-        page = shown(qtbot, document, STORED)
-        row = page.machines.ram
-        assert row.rate.text() == "51,2 GB/s"
-        row.rate.setModified(True)
-        type_into(row.rate, row.rate.text())
-        type_into(row.amount, "48,5 GiB")
-        assert row.amount.text() == "48,5 GiB"
-        assert page.chosen.stored.ram == f"{round(48.5 * GIB)}B@51.2"
-    finally:
-        speak()
+    speak(numbers="12.345,6")
+    page = shown(qtbot, document, STORED)
+    row = page.machines.ram
+    assert row.rate.text() == "51,2 GB/s"
+    row.rate.setModified(True)
+    type_into(row.rate, row.rate.text())
+    type_into(row.amount, "48,5 GiB")
+    assert row.amount.text() == "48,5 GiB"
+    assert page.chosen.stored.ram == f"{round(48.5 * GIB)}B@51.2"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from gettext import NullTranslations
-
 import pytest
 
-from core.language import STYLES, speak, use, written
+from core.language import speak, written
 from gui.panels.compare.price import parse_price
 
 
@@ -29,11 +27,8 @@ def test_what_is_no_price_is_refused_with_a_sentence(text: str) -> None:
     [("1599", 1599.0), ("1599,5", 1599.5), ("1.599,00", 1599.0), ("12.000", 12_000.0)],
 )
 def test_a_price_is_typed_as_the_reader_writes_numbers(text: str, price: float) -> None:
-    use(NullTranslations(), STYLES["12.345,6"])
-    try:
-        assert parse_price(text) == price
-        assert parse_price(written(price, ",.10g")) == price
-        with pytest.raises(ValueError, match="1599 or 1599,00"):
-            parse_price("cheap")
-    finally:
-        speak()
+    speak(numbers="12.345,6")
+    assert parse_price(text) == price
+    assert parse_price(written(price, ",.10g")) == price
+    with pytest.raises(ValueError, match="1599 or 1599,00"):
+        parse_price("cheap")

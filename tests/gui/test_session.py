@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from gettext import NullTranslations
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from pytestqt.qtbot import QtBot
 
 import resources
 from core.gguf import open_file
-from core.language import speak, use
 from core.machine import custom
 from core.machine.machine import Disk, DiskKind
 from core.model import model_from
@@ -31,6 +29,7 @@ from gui.panels.session.request import moment_words
 from gui.theme import Theme
 from gui.widgets.stop_slider import StopSlider
 from gui.workers import computer
+from tests.support.marking import marked
 from tests.support.record_tokens import recorded
 from tests.support.tiny_gguf import write_tiny_llama
 from tests.support.vocabularies import TEXTS
@@ -391,16 +390,8 @@ def test_what_a_program_reads_of_the_table_is_english_in_every_language(
     open_specimen(document, "Qwen3-30B-A3B")
     (why,) = (column for column in page.sheet.columns if column.name == "why")
     assert why.exact(0) == why.text(0) == Reading.FIRST.value
-
-    class Foreign(NullTranslations):
-        def gettext(self, message: str) -> str:
-            return f"«{message}»"
-
-    try:
-        use(Foreign())
+    with marked():
         page.controls.turns.setValue(3)
-    finally:
-        speak()
     (why,) = (column for column in page.sheet.columns if column.name == "why")
-    assert why.text(0) == f"«{Reading.FIRST.value}»"
+    assert why.text(0) == f"⟦{Reading.FIRST.value}⟧"
     assert why.exact(0) == Reading.FIRST.value

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
-from gettext import NullTranslations
 
 import pytest
 from hypothesis import given
@@ -125,11 +123,9 @@ def test_markdown_cells_cannot_break_their_table() -> None:
 
 
 @pytest.fixture
-def comma() -> Iterator[None]:
+def comma() -> None:
     """A reader who writes 12.345,6."""
-    language.use(NullTranslations(), language.STYLES["12.345,6"])
-    yield
-    language.speak()
+    language.speak(numbers="12.345,6")
 
 
 def test_a_cell_has_the_sign_of_the_reader_before_the_tenths(comma: None) -> None:

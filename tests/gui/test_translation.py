@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 import resources
@@ -20,7 +21,8 @@ from core.plan.engines import RULES
 from gui.panels.help.about import PARTS
 from gui.theme import Theme
 from tests.support import every_page, scenes
-from tests.support.untranslated import Marking, left_over, marked, painted, words_of
+from tests.support.marking import marked
+from tests.support.untranslated import left_over, painted, words_of
 
 # What is never translated.
 UNITS = "GiB MiB KiB TiB GB MB KB kB TB tok ms min TFLOPS GFLOPS FLOPS MT FLOP USD EUR"
@@ -50,11 +52,6 @@ ALLOWED = re.compile(
     r"|\b\w*\d\w*\b"  # Q4_K_M, f16, RTX3090
     rf"|\b(?:{WORDS})\b"
 )
-
-
-@pytest.fixture(scope="module")
-def marking() -> Marking:
-    return Marking()
 
 
 @pytest.fixture(scope="module")
@@ -96,9 +93,9 @@ def leaks(places: Iterable[tuple[str, QWidget]], names: list[str]) -> Iterator[s
 
 @pytest.mark.parametrize("scene", scenes.SCENES, ids=lambda scene: scene.name)
 def test_every_word_of_a_page_can_be_translated(
-    scene: scenes.Scene, marking: Marking, names: list[str], theme: Theme, tmp_path: Path
+    scene: scenes.Scene, names: list[str], theme: Theme, tmp_path: Path
 ) -> None:
-    with marked(marking), scenes.window_of(scene, scenes.WIDE, theme, tmp_path) as window:
+    with marked(), scenes.window_of(scene, scenes.WIDE, theme, tmp_path) as window:
         if not scene.busy:
             every_page.settle(window)
         found = list(leaks([(scene.name, window)], names))
@@ -106,10 +103,11 @@ def test_every_word_of_a_page_can_be_translated(
 
 
 def test_every_word_of_a_tab_and_a_dialog_can_be_translated(
-    marking: Marking, names: list[str], theme: Theme, tmp_path: Path
+    names: list[str], theme: Theme, tmp_path: Path
 ) -> None:
+    QGuiApplication.clipboard().clear()  # a dialog shows what is there
     (fits,) = (scene for scene in scenes.SCENES if scene.name == "fits")
-    with marked(marking), scenes.window_of(fits, scenes.WIDE, theme, tmp_path) as window:
+    with marked(), scenes.window_of(fits, scenes.WIDE, theme, tmp_path) as window:
         every_page.settle(window)
         shown = chain(every_page.pages(window), every_page.dialogs(window))
         found = list(leaks(shown, names))

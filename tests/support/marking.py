@@ -12,13 +12,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from gettext import NullTranslations
+from html import unescape
 from pathlib import Path
 from string import Formatter
+from unittest.mock import patch
 
-from core.language import NumberStyle, speak, use
+from core import language
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
-_MARKED = re.compile(r"⟦[^⟦⟧]*⟧")
+_STRANGE = language.NumberStyle("'", "˙")
+_MARKED = re.compile(r"⟦[^⟦⟧]*(?:⟧|…$)")  # what is too long for its place ends in "…"
+_TAG = re.compile(r"<[^<>]*>")
 
 
 class Marking(NullTranslations):
@@ -39,19 +43,27 @@ class Marking(NullTranslations):
 
 @contextmanager
 def marked() -> Iterator[None]:
-    """Everything is said in this language meanwhile."""
-    use(Marking(), NumberStyle("'", "˙"))
+    """Everything is said in this language meanwhile, whatever a window is told to speak."""
+    language.use(Marking(), _STRANGE)
     try:
-        yield
+        with (
+            patch.object(language, "speak", lambda *_: None),
+            patch.dict(language.STYLES, {"12,345.6": _STRANGE}),
+        ):
+            yield
     finally:
-        speak()
+        language.speak()
 
 
 def bare(text: str) -> str:
-    """What of a text stands outside of the marks."""
+    """What of a text stands outside of the marks, without markup; a line ends where something
+    went."""
+    text = text.replace("\u200b", "")
+    if text.startswith("<"):
+        text = unescape(_TAG.sub("\n", text))
     before = ""
     while before != text:
-        before, text = text, _MARKED.sub(" ", text)
+        before, text = text, _MARKED.sub("\n", text)
     return text
 
 

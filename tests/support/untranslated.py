@@ -1,19 +1,14 @@
 """What the window shows or says that never went through a catalogue.
 
-A catalogue that marks (`Marking`) puts what it knows between ⟦ and ⟧, but not the facts in it:
-"⟦copied ⟧12 GiB". Whatever letters then stand outside were never given to a translator.
+While everything is `marked`, whatever letters stand outside of the marks were never given to a
+translator.
 """
 
 from __future__ import annotations
 
 import re
-import runpy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from gettext import NullTranslations
-from html import unescape
-from pathlib import Path
-from string import Formatter
 from typing import Any
 from unittest.mock import patch
 
@@ -39,11 +34,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core import language
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.spoken import Spoken
+from tests.support.marking import bare
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 _LINES = 60  # of a table
 _ROLES = (
     Qt.ItemDataRole.DisplayRole,
@@ -54,82 +48,11 @@ _ROLES = (
     Qt.ItemDataRole.AccessibleDescriptionRole,
 )
 _TIPS = ("toolTip", "statusTip", "whatsThis")
-_WIDGET = ("windowTitle", *_TIPS, "accessibleName", "accessibleDescription")
-
-
-class Marking(NullTranslations):
-    """Marks the texts that the source gives to translators, and no others."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        template = runpy.run_path(str(ROOT / "packaging" / "make_translations.py"))["template"]()
-        self._known = {
-            (message.context, text)
-            for message in template
-            for text in ([message.id] if isinstance(message.id, str) else message.id)
-        }
-
-    def gettext(self, message: str) -> str:
-        """The text with its words between marks."""
-        return self._marked(None, message)
-
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        """One of two."""
-        return self._marked(None, msgid1 if n == 1 else msgid2)
-
-    def pgettext(self, context: str, message: str) -> str:
-        """One with a context."""
-        return self._marked(context, message)
-
-    def _marked(self, context: str | None, message: str) -> str:
-        if (context, message) not in self._known:
-            return message
-        if "{" not in message:
-            return f"⟦{message}⟧"
-        parts = []
-        for literal, name, form, turn in Formatter().parse(message):
-            words = literal.replace("{", "{{").replace("}", "}}")
-            parts.append(f"⟦{words}⟧" if literal else "")
-            if name is not None:
-                parts.append(
-                    "{" + name + (f"!{turn}" if turn else "") + (f":{form}" if form else "") + "}"
-                )
-        return "".join(parts)
-
-
-@contextmanager
-def marked(catalogue: NullTranslations) -> Iterator[None]:
-    """Texts come from this catalogue and numbers are written as nobody writes them meanwhile,
-    whatever language the window is told to speak."""
-    before, strange = language.style(), language.NumberStyle("'", "˙")
-    language.use(catalogue, strange)
-    try:
-        with (
-            patch.object(language, "speak", lambda *_: None),
-            patch.dict(language.STYLES, {"12,345.6": strange}),
-        ):
-            yield
-    finally:
-        language.use(NullTranslations(), before)
-
-
-_MARKED = re.compile(r"⟦[^⟦⟧]*(?:⟧|…$)")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _NUMBER = re.compile(
     r"(?<![\w.,])(?<!\w-)(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,3}\.[0-9]+)(?![\w.,]*\w)"
 )
-_TAG = re.compile(r"<[^<>]*>")
-
-
-def bare(text: str) -> str:
-    """What of a text is outside of the marks, without markup; a line ends where something went."""
-    text = text.replace("\u200b", "")
-    if text.startswith("<"):
-        text = unescape(_TAG.sub("\n", text))
-    before = ""
-    while before != text:
-        before, text = text, _MARKED.sub("\n", text)
-    return text
+_WIDGET = ("windowTitle", *_TIPS, "accessibleName", "accessibleDescription")
 
 
 def words_of(root: QWidget) -> Iterator[tuple[str, str]]:

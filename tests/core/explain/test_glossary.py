@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -50,12 +49,6 @@ ASKED = (
 
 
 OTHERS = sorted(set(NAMES) - {SOURCE})
-
-
-@pytest.fixture(autouse=True)
-def english_afterwards() -> Iterator[None]:
-    yield
-    speak()
 
 
 @pytest.mark.parametrize("name", ASKED)

@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from gettext import NullTranslations
 
 import pytest
 
-from core.language import STYLES, speak, use
 from core.machine import catalogue, custom, machine_from, own, ram_from, spec_of
 from core.machine.machine import Machine, bare_name, named_here
 from core.provenance import explain
+from tests.support.marking import marked
 
 HOST = custom(32 * 2**30, 51.2e9, gpu=False).devices[0]
 
 
-class Foreign(NullTranslations):
-    """A language in which every text of the program is put between angle quotes."""
-
-    def gettext(self, message: str) -> str:
-        return message if message.startswith("catalogue: ") else f"«{message}»"
-
-
 @pytest.fixture
 def foreign() -> Iterator[None]:
-    use(Foreign(), STYLES["12.345,6"], "es")
-    yield
-    speak()
+    with marked():
+        yield
 
 
 def test_this_computer_is_named_in_the_readers_words_and_in_english_in_a_report(
     foreign: None,
 ) -> None:
     here = Machine("this", named_here("Ryzen"), (HOST,))
-    assert here.name == "«This computer: »Ryzen"
+    assert here.name == "⟦This computer: ⟧Ryzen"
     assert bare_name(here) == "Ryzen"
     assert json.loads(own.report(here))["name"] == "This computer: Ryzen"
     assert [each.name for each in own.added((), here)] == ["Ryzen"]
@@ -59,14 +50,14 @@ def test_the_line_that_describes_a_machine_is_the_same_in_every_language(
 def test_a_machine_of_the_catalogue_is_kept_in_no_language(foreign: None) -> None:
     chip = catalogue.machine("apple-m4-max-40-core-gpu").devices[0]
     told = explain(chip.memory)
-    assert "«The most that can be fitted; say what is. " in told
-    assert "«RAM x share»" in told
-    assert "«" not in chip.memory.note
-    assert "«catalogue»: Apple specifications" in explain(chip.bandwidth)
+    assert "⟦The most that can be fitted; say what is. " in told
+    assert "⟦RAM x share⟧" in told
+    assert "⟦" not in chip.memory.note
+    assert "⟦catalogue⟧: Apple specifications" in explain(chip.bandwidth)
 
 
 def test_a_refusal_is_told_in_the_readers_words(foreign: None) -> None:
-    with pytest.raises(ValueError, match=r"^«at most 16 devices make one machine»$"):
+    with pytest.raises(ValueError, match=r"^⟦at most ⟧16⟦ devices make one machine⟧$"):
         machine_from("17x nvidia-geforce-rtx-3090")
-    with pytest.raises(LookupError, match=r"^«the catalogue has no machine"):
+    with pytest.raises(LookupError, match=r"^⟦the catalogue has no machine"):
         catalogue.row("no such machine")

@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import cache
-from gettext import NullTranslations
 from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
 
-from core.language import STYLES, speak, use
 from core.machine.machine import named_here
 from core.measure.history import (
     History,
@@ -34,6 +32,7 @@ from core.measure.readings import GpuReading, Reading
 from core.measure.run import Run, RunStatus
 from tests.support import runs
 from tests.support.kills import kill_rounds
+from tests.support.marking import marked
 from tests.support.specimen_plans import specimen_plan
 
 ROOT = Path(__file__).parents[3]
@@ -55,18 +54,10 @@ def planned(depths: tuple[int, ...]) -> PlanSnapshot:
     return snapshot(specimen_plan("Llama-3.1-8B"), depths)
 
 
-class Other(NullTranslations):
-    """A language in which every text begins with "~"."""
-
-    def gettext(self, message: str) -> str:
-        return f"~{message}"
-
-
 @pytest.fixture
 def other_language() -> Iterator[None]:
-    use(Other(), STYLES["12.345,6"])
-    yield
-    speak()
+    with marked():
+        yield
 
 
 @pytest.mark.usefixtures("other_language")
@@ -79,13 +70,12 @@ def test_what_is_kept_is_in_no_language_and_what_is_shown_in_the_readers(path: P
     kept = history.load(run.id)
     history.close()
     assert kept is not None
-    assert listed.name == kept.name == "~unknown model"
+    assert listed.name == kept.name == "⟦unknown model⟧"
     with closing(sqlite3.connect(path)) as db:
-        assert "~" not in "\n".join(db.iterdump())
-    assert "~" not in to_json_text([kept]) + to_csv_text([kept])
+        assert "⟦" not in "\n".join(db.iterdump())
+    assert "⟦" not in to_json_text([kept]) + to_csv_text([kept])
     assert "4096,1,run" in to_csv_text([kept])
-    assert "| 4.096 |" not in to_markdown(kept)
-    assert "| 4096 | 6 | 40,5 tok/s |" in to_markdown(kept)
+    assert "| 4˙096 | 6 | 40'5 tok/s |" in to_markdown(kept)
 
 
 @pytest.mark.usefixtures("other_language")
@@ -95,7 +85,7 @@ def test_this_computer_is_kept_under_its_english_name(path: Path) -> None:
     kept = snapshot(here)
     assert kept.machine == "This computer: RTX 3090 24 GB"
     told = to_markdown(Stored(runs.run({0: [40.0] * 6}), kept))
-    assert ", ~This computer: RTX 3090 24 GB, " in told
+    assert ", ⟦This computer: ⟧RTX 3090 24 GB, " in told
 
 
 @pytest.mark.usefixtures("other_language")
@@ -103,7 +93,7 @@ def test_a_comparison_names_its_figures_in_no_language() -> None:
     made = [Stored(runs.run({0: [rate] * 6}, id=f"{rate}"), None) for rate in (40.0, 50.0)]
     found = compare(*made)
     assert [row.what for row in found.rows] == ["decode", "time to first token"]
-    assert found.summary.startswith("~The second writes")
+    assert found.summary.startswith("⟦The second writes ⟧")
 
 
 def test_a_run_comes_back_as_it_was_with_its_raw_stamps_and_timings(path: Path) -> None:
@@ -492,6 +482,7 @@ from core.measure.history import History
 from core.measure.run import RunStatus
 from tests.support import runs
 from tests.support.kills import kill_rounds
+from tests.support.marking import marked
 history = History(Path(sys.argv[1]))
 name = sys.argv[2]
 run = runs.run({}, id=name, status=RunStatus.RUNNING)

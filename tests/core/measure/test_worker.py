@@ -276,26 +276,23 @@ def test_a_reader_that_lags_holds_nothing_up() -> None:
 
 @pytest.mark.parametrize("code", ["en", "es"])
 def test_it_speaks_the_language_of_whoever_made_the_job(code: str) -> None:
-    try:
-        speak(code)
-        with playing(ServerKind.LLAMA_SERVER, Played()) as (_, target):
-            plan = replace(TWO, depths=(20_000,))
-            run = Run("id", "2026-01-01T00:00:00Z", replace(target, context=16_384), plan)
-            with Session(Job(run, telemetry_seconds=0.0)) as measuring:
-                list(measuring.events())
-        (cell,) = measuring.run.cells
-        (problem,) = cell.problems
-        assert problem.code == "beyond_context"
-        assert problem.message == tr(
-            "Depth {depth:,} and {tokens:,} tokens more do not fit into the server's context of "
-            "{context:,}.",
-            depth=20_000,
-            tokens=TWO.tokens,
-            context=16_384,
-        )
-        assert ("20.000" if code == "es" else "20,000") in problem.message
-    finally:
-        speak()
+    speak(code)
+    with playing(ServerKind.LLAMA_SERVER, Played()) as (_, target):
+        plan = replace(TWO, depths=(20_000,))
+        run = Run("id", "2026-01-01T00:00:00Z", replace(target, context=16_384), plan)
+        with Session(Job(run, telemetry_seconds=0.0)) as measuring:
+            list(measuring.events())
+    (cell,) = measuring.run.cells
+    (problem,) = cell.problems
+    assert problem.code == "beyond_context"
+    assert problem.message == tr(
+        "Depth {depth:,} and {tokens:,} tokens more do not fit into the server's context of "
+        "{context:,}.",
+        depth=20_000,
+        tokens=TWO.tokens,
+        context=16_384,
+    )
+    assert ("20.000" if code == "es" else "20,000") in problem.message
 
 
 def test_it_is_started_by_the_program_itself_where_it_is_bundled(

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from gettext import NullTranslations
+import re
 
 import pytest
 
-from core.language import STYLES, speak, use
+from core.language import speak
 from core.plan.session import Change, SessionChoice, headline
 from core.plan.session.storing import choice_from_json, choice_to_json
 from core.plan.session.words import duration
+from tests.support.marking import bare, marked
 from tests.support.sessions import plan_of, session
-
-POINT = "12.345,6"
-
-
-class Foreign(NullTranslations):
-    """A language in which every text is put between angle quotes."""
-
-    def gettext(self, message: str) -> str:
-        return f"«{message}»"
-
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        return self.gettext(msgid1 if n == 1 else msgid2)
-
-    def pgettext(self, context: str, message: str) -> str:
-        return self.gettext(message)
-
-
-@pytest.fixture(autouse=True)
-def english_afterwards() -> Iterator[None]:
-    yield
-    speak()
 
 
 @pytest.mark.parametrize(
@@ -43,29 +22,31 @@ def test_a_duration_has_no_rest_of_nothing_however_tenths_are_written(
     seconds: float, words: str
 ) -> None:
     assert duration(seconds) == words.replace(",", ".")
-    use(NullTranslations(), STYLES[POINT])
+    speak(numbers="12.345,6")
     assert duration(seconds) == words
 
 
 def test_every_sentence_passes_the_language() -> None:
-    use(Foreign(), STYLES[POINT], "es")
-    made = session(
-        plan_of(context=16_384),
-        prefill=100.0,
-        decode=10.0,
-        system_tokens=5000,
-        turns=12,
-        thinking_tokens=300,
-        change=Change.START,
-    )
+    with marked():
+        made = session(
+            plan_of(context=16_384),
+            prefill=100.0,
+            decode=10.0,
+            system_tokens=5000,
+            turns=12,
+            thinking_tokens=300,
+            change=Change.START,
+        )
+        said = [headline(made), *(problem.message for problem in made.problems)]
     assert made.problems
-    for words in (headline(made), *(problem.message for problem in made.problems)):
-        assert words.startswith("«") and words.endswith("»")
+    for words in said:
+        assert "⟦" in words
+        assert not re.search(r"[^\W\d_]{4,}", bare(words)), words
 
 
 def test_what_is_kept_of_a_choice_is_the_same_in_every_language() -> None:
     choice = SessionChoice(change=Change.AFTER_TOOLS, pause=2.5)
     kept = choice_to_json(choice)
-    use(Foreign(), STYLES[POINT], "es")
-    assert choice_to_json(choice) == kept
-    assert choice_from_json(kept, SessionChoice()) == choice
+    with marked():
+        assert choice_to_json(choice) == kept
+        assert choice_from_json(kept, SessionChoice()) == choice
