@@ -17,6 +17,7 @@ Catalogues are GNU gettext's: ``resources/translations/<code>.po``, compiled bes
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -172,5 +173,9 @@ def _number_pattern(style: NumberStyle) -> re.Pattern[str]:
 def _catalogue_of(code: str) -> NullTranslations:
     if code == SOURCE or code not in NAMES:
         return NullTranslations()
-    with (files("resources") / "translations" / f"{code}.mo").open("rb") as file:
-        return GNUTranslations(file)
+    try:
+        with (files("resources") / "translations" / f"{code}.mo").open("rb") as file:
+            return GNUTranslations(file)
+    except Exception as error:  # the standard library promises nothing of a damaged file
+        logging.warning("texts stay in English, the catalogue of %r is damaged: %s", code, error)
+        return NullTranslations()

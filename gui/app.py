@@ -13,13 +13,13 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QSocketNotifier
+    from PySide6.QtWidgets import QApplication
 
     from gui.main_window import MainWindow
     from gui.main_window.anew import View
@@ -130,7 +130,7 @@ def _load_xcb_plugin() -> None:
 
 
 def _show(files: list[str]) -> int:
-    from PySide6.QtCore import QCoreApplication, QEvent, Signal
+    from PySide6.QtCore import QCoreApplication, QEvent, QTimer, Signal
     from PySide6.QtGui import QFileOpenEvent
     from PySide6.QtWidgets import QApplication
 
@@ -167,15 +167,17 @@ def _show(files: list[str]) -> int:
     crash_log.install()
     status: int | None = None
     path, speech, theme = settings.default_path(), Speech(application), Theme(application)
+    stored = settings.load(path)
     view: View | None = None
+    caller = _Caller()
+    application.file_opened.connect(lambda name: caller.ask(lambda w: w.open_path(name)))
+    here.files_came.connect(lambda *asked: caller.ask(lambda w: _come_forward(w, *asked)))
+    quitting = _quit_on_signals(application, caller)
     try:
         while True:
-            stored = settings.load(path)
             speech.speak(stored.language, stored.numbers)
-            window = MainWindow(Document(), theme, path)
+            window = MainWindow(Document(), theme, path, stored)
             crash_log.reported.connect(window.show_failure)
-            application.file_opened.connect(window.open_path)
-            come = here.files_came.connect(partial(_come_forward, window))
             window.show()
             if view is not None:
                 show_again(window, view)
@@ -187,16 +189,17 @@ def _show(files: list[str]) -> int:
                 if here.first:
                     here.listen()
             window.offer_first_steps()
-            quitting = _quit_on_signals(window)
+            QTimer.singleShot(0, window, lambda: caller.speak_to(window))
             # What is loaded by now stays: Python need not look through it again, 50 ms each time,
             # in the middle of a slider's movement.
             gc.freeze()
             status = application.exec()
-            quitting.setEnabled(False)
+            caller.leave()
             view = window.anew
-            if view is None:
+            if view is None or caller.ended:
+                quitting.setEnabled(False)
                 return status
-            here.files_came.disconnect(come)
+            stored = window.settings  # they may not have reached their file
             gc.unfreeze()
             window.deleteLater()
             application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
@@ -212,12 +215,48 @@ def _show(files: list[str]) -> int:
             os._exit(status)
 
 
+class _Caller:
+    """What comes from outside, for the window that is there now. While one takes the place of
+    another it waits; a window that was closed takes nothing any more."""
+
+    def __init__(self) -> None:
+        self.ended = False  # the program shall end, whatever window comes
+        self._window: MainWindow | None = None
+        self._waiting: list[Callable[[MainWindow], object]] = []
+
+    def speak_to(self, window: MainWindow) -> None:
+        """This window is there from now on."""
+        self._window = window
+        waiting, self._waiting = self._waiting, []
+        for act in waiting:
+            self.ask(act)
+
+    def leave(self) -> None:
+        """The window has gone."""
+        self._window = None
+
+    def ask(self, act: Callable[[MainWindow], object]) -> None:
+        """Do this to the window."""
+        window = self._window
+        if window is None or window.anew is not None:
+            self._waiting.append(act)
+        else:
+            act(window)
+
+    def end(self) -> None:
+        """Close the window, and open no other."""
+        self.ended = True
+        self.ask(lambda window: window.close())
+
+
 def _come_forward(window: MainWindow, files: list[str], token: str) -> None:
     """What a later start asked for: its files, and that one sees the window."""
+    from PySide6.QtCore import Qt
+
     if token:
         os.environ[_TOKEN] = token  # where Qt looks for it
     if window.isMinimized():
-        window.showNormal()
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
     window.raise_()
     window.activateWindow()
     os.environ.pop(_TOKEN, None)
@@ -225,7 +264,7 @@ def _come_forward(window: MainWindow, files: list[str], token: str) -> None:
         window.open_files(files)
 
 
-def _quit_on_signals(window: MainWindow) -> QSocketNotifier:
+def _quit_on_signals(application: QApplication, caller: _Caller) -> QSocketNotifier:
     """Close the window on Ctrl+C in the terminal and on SIGTERM, as if the user had.
 
     Python runs a signal handler only between its own instructions, and an idle event loop has
@@ -238,8 +277,13 @@ def _quit_on_signals(window: MainWindow) -> QSocketNotifier:
         end.setblocking(False)
     signal.set_wakeup_fd(writer.fileno())
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: window.close())
-    notifier = QSocketNotifier(reader.fileno(), QSocketNotifier.Type.Read, window)
-    notifier.activated.connect(lambda: reader.recv(64))
+        signal.signal(number, lambda *_: None)
+    notifier = QSocketNotifier(reader.fileno(), QSocketNotifier.Type.Read, application)
+
+    def quit() -> None:
+        reader.recv(64)
+        caller.end()
+
+    notifier.activated.connect(quit)
     notifier.destroyed.connect(lambda: writer.close())
     return notifier

@@ -39,6 +39,11 @@ def choose_language(
     if window.measuring.busy:
         window.say(tr("A server is being measured: this counts when the window opens again."))
         return
+    if window.measuring.serving:
+        window.say(
+            tr("A server that this window started is running: this counts when it opens again.")
+        )
+        return
     window.anew = window.shown()
     window.close()
 

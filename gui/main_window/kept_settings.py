@@ -14,12 +14,15 @@ from gui.settings import Settings
 
 class KeptSettings:
     """``now`` is what counts. ``state`` tells the fields that the window has at hand: where it
-    stands, and how it is divided."""
+    stands, and how it is divided. ``now`` counts from the beginning, whatever could be written."""
 
-    def __init__(self, path: Path, state: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(
+        self, path: Path, state: Callable[[], Mapping[str, Any]], now: Settings | None = None
+    ) -> None:
         self.path = path
         self._state = state
-        self.now = self._stored = settings_file.load(path)
+        self._stored = settings_file.load(path)
+        self.now = now or self._stored
 
     def keep(self, settings: Settings | None = None, **changes: Any) -> None:
         """Remember these; written with everything else at the end."""

@@ -79,6 +79,11 @@ class Measuring(QObject):
         """Whether a run goes on."""
         return self._measure is not None and self._measure.busy
 
+    @property
+    def serving(self) -> bool:
+        """Whether a server runs that ends with this window."""
+        return self._measure is not None and self._measure.own.server.running
+
     def measure_page(self) -> MeasurePage:
         """A run against a server."""
         from gui.panels.measure.page import MeasurePage

@@ -64,13 +64,20 @@ _SAID_MS = 20_000  # long enough to be read aloud
 
 
 class MainWindow(QMainWindow):
-    """Shows a document, opens files for it and keeps the settings at ``settings_path``."""
+    """Shows a document, opens files for it and keeps the settings at ``settings_path``; ``settings``
+    are those that count already, where they need not be read from there."""
 
-    def __init__(self, document: Document, theme: Theme, settings_path: Path) -> None:
+    def __init__(
+        self,
+        document: Document,
+        theme: Theme,
+        settings_path: Path,
+        settings: Settings | None = None,
+    ) -> None:
         super().__init__()
         self.document = document
         self._theme = theme
-        self.kept = KeptSettings(settings_path, self._state)
+        self.kept = KeptSettings(settings_path, self._state, settings)
         document.set_units(self.settings.units)
         document.set_margins(self.settings.margins)
         theme.set_mode(ThemeMode(self.settings.theme))
@@ -392,7 +399,7 @@ class MainWindow(QMainWindow):
         for runner in runners:
             runner.cancel()
         for runner in runners:
-            runner.stop()
+            runner.end()
         super().closeEvent(event)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:

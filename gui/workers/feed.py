@@ -40,7 +40,6 @@ class Feed(Runner):
         self._drawing.setSingleShot(True)
         self._drawing.setInterval(_DRAWING_MS)
         self._drawing.timeout.connect(self._go_on)
-        self._usual: float | None = None  # the interval without a feed
         self.ended.connect(self._rest)
 
     def pull(self, spring: Spring) -> None:
@@ -54,11 +53,10 @@ class Feed(Runner):
                 handle.give_way()
                 box.put(item)
 
-        if self._usual is None:
-            self._usual = sys.getswitchinterval()
-            sys.setswitchinterval(_SWITCH_SECONDS)
-        self._timer.start()
         self.start(run)
+        if self.running:
+            _hurry.begin(self)
+            self._timer.start()
 
     def cancel(self) -> None:
         """Nothing more is wanted."""
@@ -68,9 +66,7 @@ class Feed(Runner):
     def _rest(self) -> None:
         self._timer.stop()
         self._drawing.stop()
-        if self._usual is not None:
-            sys.setswitchinterval(self._usual)
-            self._usual = None
+        _hurry.over(self)
 
     def _deliver(self, generation: int, answer: object, error: Exception | None) -> None:
         self._hand_over()
@@ -88,6 +84,31 @@ class Feed(Runner):
     def _go_on(self) -> None:
         if self._handle is not None:
             self._handle.hold(False)
+
+
+class _Hurry:
+    """The interval of Python is short while any feed works, and as it was before when none does."""
+
+    def __init__(self) -> None:
+        self._feeds: set[int] = set()
+        self._usual = 0.0  # the interval without a feed
+
+    def begin(self, feed: Feed) -> None:
+        """This one works."""
+        if not self._feeds:
+            self._usual = sys.getswitchinterval()
+            sys.setswitchinterval(_SWITCH_SECONDS)
+        self._feeds.add(id(feed))
+
+    def over(self, feed: Feed) -> None:
+        """This one has ended."""
+        if id(feed) in self._feeds:
+            self._feeds.remove(id(feed))
+            if not self._feeds:
+                sys.setswitchinterval(self._usual)
+
+
+_hurry = _Hurry()
 
 
 class _Box:

@@ -80,6 +80,7 @@ class Runner(QObject):
         self._generation = 0
         self._handle: Handle | None = None
         self._threads: list[Thread] = []
+        self._over = False
         self._answer.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         self._progress.connect(self._deliver_progress, Qt.ConnectionType.QueuedConnection)
 
@@ -89,7 +90,10 @@ class Runner(QObject):
         return self._handle is not None
 
     def start(self, function: Function) -> None:
-        """Run this function now; the answer to any earlier one is dropped."""
+        """Run this function now; the answer to any earlier one is dropped. Nothing runs any more
+        after `end`."""
+        if self._over:
+            return
         if self._handle is not None:
             self._handle.cancel()
         self._generation += 1
@@ -120,6 +124,11 @@ class Runner(QObject):
             thread.join(max(0.0, end - monotonic()))
         self._threads = [t for t in self._threads if t.is_alive()]
         return not self._threads
+
+    def end(self) -> bool:
+        """`stop`, for good: this object goes soon, and no thread may look for it then."""
+        self._over = True
+        return self.stop()
 
     def _run(self, function: Function, handle: Handle, generation: int) -> None:
         answer: object = None

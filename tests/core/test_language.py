@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gettext import NullTranslations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -131,3 +132,38 @@ def test_what_is_no_number_of_this_way_of_writing_stays_as_it_was_typed() -> Non
     assert plain("24,5 GB") == "24,5 GB"
     with pytest.raises(ValueError, match="is no size"):
         parse_bytes(plain("24,5 GB"))
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"no catalogue", b"\xde\x12\x04\x95" + 40 * b"\xff"])
+def test_texts_stay_in_english_where_the_catalogue_is_gone_or_damaged(
+    damage: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(language, "files", lambda package: tmp_path)
+    language._catalogue_of.cache_clear()
+    if damage is not None:
+        (tmp_path / "translations").mkdir()
+        (tmp_path / "translations" / "es.mo").write_bytes(damage)
+    try:
+        language.speak("es")
+        assert language.tr("&File") == "&File"
+        assert language.written(12345.5, ",.1f") == "12.345,5"
+    finally:
+        language._catalogue_of.cache_clear()
+        language.speak()
+
+
+def test_a_catalogue_cut_off_anywhere_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = (Path(__file__).parents[2] / "resources" / "translations" / "es.mo").read_bytes()
+    monkeypatch.setattr(language, "files", lambda package: tmp_path)
+    (tmp_path / "translations").mkdir()
+    try:
+        for length in (3, 4, 19, 28, 1000, len(whole) // 2, len(whole) - 1):
+            language._catalogue_of.cache_clear()
+            (tmp_path / "translations" / "es.mo").write_bytes(whole[:length])
+            language.speak("es")
+            assert language.tr("&File")
+    finally:
+        language._catalogue_of.cache_clear()
+        language.speak()

@@ -123,3 +123,25 @@ def test_whoever_gives_way_is_let_go_by_a_cancel(monkeypatch: pytest.MonkeyPatch
     thread.start()
     thread.join(20)
     assert not thread.is_alive()
+
+
+def test_two_feeds_at_a_time_leave_python_as_it_was(qtbot: QtBot) -> None:
+    usual = sys.getswitchinterval()
+    release = threading.Event()
+
+    def spring(handle: Handle) -> Iterator[int]:
+        release.wait(20)
+        yield 1
+
+    feeds = [Feed("one"), Feed("other")]
+    for feed in feeds:
+        feed.pull(spring)
+        assert sys.getswitchinterval() < usual
+    for feed in feeds:
+        feed.cancel()
+    release.set()
+    assert sys.getswitchinterval() == usual
+    assert all(feed.stop() for feed in feeds)
+    feeds[0].end()
+    feeds[0].pull(spring)  # after its end it does nothing
+    assert sys.getswitchinterval() == usual

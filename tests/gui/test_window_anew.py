@@ -1,0 +1,151 @@
+"""While one window takes the place of another: what comes from outside in between is not lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from pytestqt.qtbot import QtBot
+
+import resources
+from core.machine import catalogue
+from gui import app, settings
+from gui.main_window import anew
+from gui.main_window.measuring import Measuring
+from gui.theme import Theme
+from gui.workers.runner import Runner
+from tests.support.shown_window import shown_window
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = catalogue.machine("nvidia-geforce-rtx-3090")
+
+# The first window chooses Spanish and meets an event at once; the second tells what it shows.
+PROGRAM = """
+import os, signal, sys
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+from gui import app
+from gui.main_window import anew
+from gui.workers.instance import Instance
+
+heard = []
+made = Instance.__init__
+
+def init(self, *words):
+    heard.append(self)
+    made(self, *words)
+
+Instance.__init__ = init
+loop = QApplication.exec
+turns = []
+
+def windows():
+    return [w for w in QApplication.topLevelWidgets() if w.objectName() == "window"]
+
+def when(window, act):
+    ready = window.document.model is not None and not window.opener.running
+    QTimer.singleShot(20, window, act if ready else lambda: when(window, act))
+
+def watched():
+    window, = windows()
+    def act():
+        title = window.menuBar().actions()[0].text().replace("&", "")
+        print(title, window.document.model.name, sep="|", flush=True)
+        if turns:
+            return window.close()
+        turns.append(1)
+        anew.choose_language(window, language="es")
+        EVENT
+    when(window, act)
+    return loop()
+
+QApplication.exec = staticmethod(watched)
+sys.exit(app.run([sys.argv[1]]))
+"""
+
+
+def specimen(words: str) -> str:
+    return str(next(path for path in resources.specimens() if words in path.name))
+
+
+def said(event: str, config: Path, *arguments: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.replace("EVENT", event), *arguments],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "QT_QPA_PLATFORM": "offscreen",
+            "XDG_CONFIG_HOME": str(config),
+            "XDG_STATE_HOME": f"{config}-state",
+        },
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout.splitlines()
+
+
+def test_a_file_of_a_second_start_opens_in_the_window_that_comes(tmp_path: Path) -> None:
+    other = specimen("gpt-oss")
+    event = f"heard[0].files_came.emit([{other!r}], '')"
+    first, second = said(event, tmp_path, specimen("Qwen3-4B"))
+    assert first.startswith("File|Qwen3")
+    assert second.lower().startswith("archivo|gpt")
+
+
+def test_a_file_that_macos_sends_opens_in_the_window_that_comes(tmp_path: Path) -> None:
+    other = specimen("gpt-oss")
+    event = f"QApplication.instance().file_opened.emit({other!r})"
+    _, second = said(event, tmp_path, specimen("Qwen3-4B"))
+    assert second.lower().startswith("archivo|gpt")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal to send")
+def test_a_signal_ends_the_program_and_not_only_one_of_its_windows(tmp_path: Path) -> None:
+    event = "os.kill(os.getpid(), signal.SIGTERM)"
+    assert len(said(event, tmp_path, specimen("Qwen3-4B"))) == 1
+
+
+def test_another_language_is_spoken_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "config"
+    in_the_way.write_bytes(b"")
+    _, second = said("pass", in_the_way, specimen("Qwen3-4B"))
+    assert second.startswith("Archivo|")
+
+
+def test_a_server_of_this_window_is_not_ended_by_another_language(
+    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with shown_window(qtbot, theme, tmp_path, HERE) as window:
+        monkeypatch.setattr(Measuring, "serving", property(lambda self: True))
+        anew.choose_language(window, language="es")
+        assert window.isVisible() and window.anew is None
+        assert "A server that this window started is running" in window.message.text()
+        assert settings.load(tmp_path / "settings.json").language == "es"
+
+
+def test_nothing_is_started_in_a_window_that_was_closed(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with shown_window(qtbot, theme, tmp_path, HERE) as window:
+        window.close()
+        window.open_path(resources.specimens()[0])
+        window.computer.detect()
+        window.finding.open_text("https://127.0.0.1:9/a.gguf")
+        assert not any(runner.running for runner in window.findChildren(Runner))
+
+
+def test_a_second_start_leaves_a_maximized_window_maximized(
+    qtbot: QtBot, theme: Theme, tmp_path: Path
+) -> None:
+    with shown_window(qtbot, theme, tmp_path, HERE) as window:
+        window.setWindowState(Qt.WindowState.WindowMaximized | Qt.WindowState.WindowMinimized)
+        app._come_forward(window, [], "")
+        assert window.isMaximized() and not window.isMinimized()
