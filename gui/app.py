@@ -14,6 +14,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -189,7 +190,7 @@ def _show(files: list[str]) -> int:
                 if here.first:
                     here.listen()
             window.offer_first_steps()
-            QTimer.singleShot(0, window, lambda: caller.speak_to(window))
+            QTimer.singleShot(0, window, partial(caller.speak_to, window))
             # What is loaded by now stays: Python need not look through it again, 50 ms each time,
             # in the middle of a slider's movement.
             gc.freeze()

@@ -64,8 +64,10 @@ _SAID_MS = 20_000  # long enough to be read aloud
 
 
 class MainWindow(QMainWindow):
-    """Shows a document, opens files for it and keeps the settings at ``settings_path``; ``settings``
-    are those that count already, where they need not be read from there."""
+    """Shows a document, opens files for it and keeps the settings at ``settings_path``.
+
+    ``settings`` are those that count already, where they need not be read from there.
+    """
 
     def __init__(
         self,
