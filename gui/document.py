@@ -21,6 +21,7 @@ from core.machine.machine import Backend, Device, DeviceKind, Machine, with_marg
 from core.model.model import Model
 from core.plan.choice import Choice
 from core.plan.plan import Plan
+from core.plan.setting_names import setting_name
 from core.provenance import Number, Rank, Source, Unit
 from core.units import UnitSystem
 
@@ -60,32 +61,7 @@ class _State:
 
 # A step of more fields than these is not named by them.
 _NAMED = 3
-_WORDS = {
-    "context": mark("context"),
-    "depth": mark("depth"),
-    "cache_k": mark("K cache type"),
-    "cache_v": mark("V cache type"),
-    "flash_attention": mark("flash attention"),
-    "ubatch": mark("ubatch"),
-    "batch": mark("batch"),
-    "slots": mark("slots"),
-    "unified_cache": mark("unified cache"),
-    "swa_full": mark("full window cache"),
-    "engine": mark("engine"),
-    "requantize": mark("quantization"),
-    "gpu_layers": mark("GPU layers"),
-    "cpu_moe": mark("experts in RAM"),
-    "backend": mark("backend"),
-    "projector": mark("projector"),
-    "projector_on_gpu": mark("projector on the GPU"),
-    "draft": mark("draft model"),
-    "draft_head": mark("draft blocks"),
-    "draft_gpu_layers": mark("GPU layers of the draft"),
-    "draft_cache_k": mark("K cache type of the draft"),
-    "draft_cache_v": mark("V cache type of the draft"),
-    "drafted": mark("drafted"),
-    "machine": mark("machine"),
-}
+_MACHINE = mark("machine")
 
 
 class Document(QObject):
@@ -162,7 +138,7 @@ class Document(QObject):
     def set_machine(self, machine: Machine) -> None:
         """Choose the machine to plan for; one whose id is "this" is this computer. Undoable."""
         chosen = None if machine.id == "this" else machine
-        self._push(replace(self._state, machine=chosen), ("machine",))
+        self._push(replace(self._state, machine=chosen), (_MACHINE,))
 
     @property
     def chosen_machine(self) -> Machine | None:
@@ -297,7 +273,7 @@ class _Step(QUndoCommand):
         after: _State,
         names: tuple[str, ...],
     ) -> None:
-        words = listed([tr(_WORDS[name]) for name in names])
+        words = listed([tr(setting_name(name)) for name in names])
         if len(names) > _NAMED:
             words = tr("several settings")
         super().__init__(words or tr("reset"))

@@ -15,35 +15,12 @@ from core.measure import metrics
 from core.measure.history.store import Stored
 from core.measure.resample import ratio_interval
 from core.measure.run import Cell, Sample
+from core.plan.setting_names import setting_name
 
 # What is compared of a cell.
 DECODE = mark("decode")
 PREFILL = mark("prefill")
 FIRST_TOKEN = mark("time to first token")
-_WORDS = {
-    "requested_context": mark("context"),
-    "cache_k": mark("K cache"),
-    "cache_v": mark("V cache"),
-    "flash_attention": mark("flash attention"),
-    "ubatch": mark("ubatch"),
-    "batch": mark("batch"),
-    "slots": mark("slots"),
-    "unified_cache": mark("one cache for all slots"),
-    "swa_full": mark("full window cache"),
-    "engine": mark("engine"),
-    "requantize": mark("quantization"),
-    "gpu_layers": mark("GPU layers"),
-    "cpu_moe": mark("experts in RAM"),
-    "backend": mark("backend"),
-    "projector": mark("projector"),
-    "projector_on_gpu": mark("projector on gpu"),
-    "draft": mark("draft"),
-    "draft_head": mark("draft head"),
-    "draft_gpu_layers": mark("draft gpu layers"),
-    "draft_cache_k": mark("draft cache k"),
-    "draft_cache_v": mark("draft cache v"),
-    "drafted": mark("drafted"),
-}
 _VERSIONS = {
     "weighbridge": mark("weighbridge version"),
     "python": mark("python version"),
@@ -66,7 +43,6 @@ class Difference:
     second: float
     low: float | None = None
     high: float | None = None
-    more_is_better: bool = True
 
     @property
     def change(self) -> float:
@@ -159,9 +135,7 @@ def _rows(a: Cell, b: Cell) -> Iterable[Difference]:
     rate = metrics.server_decode_rate if by_server else metrics.decode_rate
     yield from _row(DECODE, a, b, a.measured, b.measured, rate)
     yield from _row(PREFILL, a, b, metrics.fresh(a), metrics.fresh(b), metrics.prefill_rate)
-    yield from _row(
-        FIRST_TOKEN, a, b, metrics.fresh(a), metrics.fresh(b), metrics.ttft, better=False
-    )
+    yield from _row(FIRST_TOKEN, a, b, metrics.fresh(a), metrics.fresh(b), metrics.ttft)
 
 
 def _row(
@@ -171,8 +145,6 @@ def _row(
     first: Iterable[Sample],
     second: Iterable[Sample],
     read: Callable[[Sample], float | None],
-    *,
-    better: bool = True,
 ) -> Iterable[Difference]:
     ours = [v for s in first if (v := read(s)) is not None and v > 0]
     theirs = [v for s in second if (v := read(s)) is not None and v > 0]
@@ -180,16 +152,15 @@ def _row(
         return
     interval = ratio_interval(theirs, ours)
     low, high = (interval[0] - 1, interval[1] - 1) if interval else (None, None)
-    yield Difference(what, a.depth, a.concurrency, median(ours), median(theirs), low, high, better)
+    yield Difference(what, a.depth, a.concurrency, median(ours), median(theirs), low, high)
 
 
 def _setup(first: Stored, second: Stored) -> Iterable[tuple[str, str, str]]:
-    pairs = [(_setup_of(first), _setup_of(second))]
-    for ours, theirs in pairs:
-        for name in dict.fromkeys((*ours, *theirs)):
-            a, b = ours.get(name), theirs.get(name)
-            if a != b and not (a in (None, "") and b in (None, "")):
-                yield tr(name), _shown(a), _shown(b)
+    ours, theirs = _setup_of(first), _setup_of(second)
+    for name in dict.fromkeys((*ours, *theirs)):
+        a, b = ours.get(name), theirs.get(name)
+        if a != b and not (a in (None, "") and b in (None, "")):
+            yield tr(name), _shown(a), _shown(b)
 
 
 def _setup_of(stored: Stored) -> dict[str, Any]:
@@ -205,7 +176,7 @@ def _setup_of(stored: Stored) -> dict[str, Any]:
     if plan is not None:
         found[mark("machine")] = spoken_name(plan.machine)
         found |= {
-            _WORDS.get(name, name.replace("_", " ")): value
+            setting_name(name): value
             for name, value in plan.settings.items()
             if name not in _LEFT_OUT
         }

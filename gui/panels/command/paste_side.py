@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 from PySide6.QtCore import Signal
@@ -22,7 +21,8 @@ from core.plan.choice import Engine
 from core.plan.commands import Reading, read_settings
 from core.plan.commands.reading import LONGEST
 from core.plan.engines import RULES
-from core.plan.plan import Plan, Settings
+from core.plan.plan import Plan
+from core.plan.setting_names import NAMES, setting_name
 from core.provenance import format_value
 from gui import theme
 from gui.document import Document
@@ -33,32 +33,6 @@ _PROMPT = mark(
     "Paste a command of llama-server, llama-cli, llama-bench, Ollama, LM Studio or vLLM here, "
     "a Modelfile, or single options such as -c 32768 -ctk q8_0"
 )
-# Settings in the words of the window, in its order; what follows from another is left out.
-_WORDS = {
-    "engine": mark("Engine"),
-    "requested_context": mark("Context"),
-    "depth": mark("Depth"),
-    "cache_k": mark("K cache type"),
-    "cache_v": mark("V cache type"),
-    "slots": mark("Slots"),
-    "unified_cache": mark("One cache for all slots"),
-    "flash_attention": mark("Flash attention"),
-    "requantize": mark("Quantization"),
-    "gpu_layers": mark("GPU layers"),
-    "cpu_moe": mark("Layers with experts in RAM"),
-    "batch": mark("Batch"),
-    "ubatch": mark("ubatch"),
-    "swa_full": mark("Full window cache"),
-    "backend": mark("Backend"),
-    "projector": mark("Projector"),
-    "projector_on_gpu": mark("Projector on the GPU"),
-    "draft": mark("Draft model"),
-    "draft_head": mark("Draft blocks of the file"),
-    "drafted": mark("Drafted tokens"),
-    "draft_gpu_layers": mark("GPU layers of the draft"),
-    "draft_cache_k": mark("K cache type of the draft"),
-    "draft_cache_v": mark("V cache type of the draft"),
-}
 
 
 class PasteSide(QWidget):
@@ -190,22 +164,19 @@ class _Section(QWidget):
 
 
 def differences(before: Plan, after: Plan) -> list[str]:
-    """ "Context: 16,384 → 32,768", for every setting that differs."""
-    found = {}
-    follows = before.choice.depth is None and after.choice.depth is None
-    for field in fields(Settings):
-        name = None if follows and field.name == "depth" else _WORDS.get(field.name)
-        old, new = getattr(before.settings, field.name), getattr(after.settings, field.name)
-        if name is not None and old != new:
-            line = f"{_named(name)}: {_shown(field.name, old)} → {_shown(field.name, new)}"
-            found[field.name] = line
-    return [found[name] for name in _WORDS if name in found]
-
-
-def _named(name: str) -> str:
-    """As the beginning of a line: other places have the same words in the middle of a sentence."""
-    words = tr(name)
-    return words[:1].upper() + words[1:] if name[:1].isupper() else words
+    """ "Context: 16,384 → 32,768", for every setting that differs, but for what follows from
+    another."""
+    unsaid = {"context"}  # with the engine's padding
+    if before.choice.depth is None and after.choice.depth is None:
+        unsaid.add("depth")
+    lines = []
+    for name in (name for name in NAMES if name not in unsaid):
+        old, new = getattr(before.settings, name), getattr(after.settings, name)
+        if old != new:
+            words = tr(setting_name(name))
+            words = words[:1].upper() + words[1:]
+            lines.append(f"{words}: {_shown(name, old)} → {_shown(name, new)}")
+    return lines
 
 
 def _shown(name: str, value: object) -> str:

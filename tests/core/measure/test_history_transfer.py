@@ -258,7 +258,7 @@ def test_what_else_differs_is_listed() -> None:
     second = replace(other({0: [50.0] * 6}, target=target), plan=plan)
     found = {name: (a, b) for name, a, b in compare(stored(), second).setup}
     assert found["version"] == ("b11434-abcdef0", "b12000")
-    assert found["K cache"] == ("q8_0", "f16")
+    assert found["K cache type"] == ("q8_0", "f16")
     assert "machine" not in found
 
 
