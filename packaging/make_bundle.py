@@ -22,18 +22,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import gather_licences
 import start_ratio
 
-if TYPE_CHECKING:
-    from PySide6.QtGui import QImage
+from gui.workers import desktop_files
 
 ROOT = Path(__file__).resolve().parent.parent
 MOST_BYTES = 60 * 10**6  # of the tarball
 SECONDS = 60  # that the window may take to show the model
-ICON_SIZES = (16, 22, 24, 32, 48, 64, 128, 256, 512)
 # As AppStream names the file of a component: by its id.
 METADATA = "org.weighbridge.weighbridge.metainfo.xml"
 
@@ -42,7 +39,8 @@ def main(folder: Path) -> int:
     """Build, pack, prove; the exit status."""
     folder.mkdir(parents=True, exist_ok=True)
     if sys.platform != "linux":
-        draw_icon(ROOT / "build" / ("weighbridge.ico" if os.name == "nt" else "weighbridge.icns"))
+        icon = "weighbridge.ico" if os.name == "nt" else "weighbridge.icns"
+        desktop_files.draw_icon(256, ROOT / "build" / icon)
     subprocess.run(
         [
             *(sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"),
@@ -57,7 +55,10 @@ def main(folder: Path) -> int:
         print(f"no licence text was found for {part}")
     if sys.platform == "linux":
         strip_python(made)
-        desktop_files(made / "share")
+        desktop_files.write(made / "share", ["weighbridge"])
+        metadata = made / "share" / "metainfo" / METADATA
+        metadata.parent.mkdir()
+        shutil.copy(ROOT / "resources" / "desktop" / "weighbridge.metainfo.xml", metadata)
         packed = pack(made, folder)
         size = packed.stat().st_size
         print(f"{packed.name}: {size / 1e6:.1f} MB")
@@ -76,26 +77,6 @@ def strip_python(made: Path) -> None:
     if shutil.which("strip"):
         for library in (made / "_internal").glob("libpython*.so*"):
             subprocess.run(["strip", "--strip-unneeded", str(library)], check=True)
-
-
-def desktop_files(folder: Path) -> None:
-    """What a desktop reads: entry, type, metadata, icons."""
-    source = ROOT / "resources" / "desktop"
-    for name, place in (
-        ("weighbridge.desktop", "applications/weighbridge.desktop"),
-        ("weighbridge.xml", "mime/packages/weighbridge.xml"),
-        ("weighbridge.metainfo.xml", f"metainfo/{METADATA}"),
-    ):
-        (folder / place).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(source / name, folder / place)
-    icons = folder / "icons" / "hicolor"
-    (icons / "scalable" / "apps").mkdir(parents=True, exist_ok=True)
-    shutil.copy(ROOT / "resources" / "icons" / "weighbridge.svg", icons / "scalable" / "apps")
-    for side in ICON_SIZES:
-        target = icons / f"{side}x{side}" / "apps" / "weighbridge.png"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not drawn_icon(side).save(str(target)):
-            raise SystemExit(f"{target} could not be written")
 
 
 def pack(made: Path, folder: Path) -> Path:
@@ -133,28 +114,6 @@ def debian_package(made: Path, folder: Path) -> Path:
             stdout=subprocess.DEVNULL,
         )
     return target
-
-
-def draw_icon(target: Path) -> None:
-    """The icon in the format of this system."""
-    target.parent.mkdir(exist_ok=True)
-    if not drawn_icon(256).save(str(target)):
-        raise SystemExit(f"{target} could not be written")
-
-
-def drawn_icon(side: int) -> QImage:
-    """The icon in pixels."""
-    from PySide6.QtCore import QByteArray, QRectF, Qt
-    from PySide6.QtGui import QImage, QPainter
-    from PySide6.QtSvg import QSvgRenderer
-
-    image = QImage(side, side, QImage.Format.Format_ARGB32)
-    image.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(image)
-    drawing = (ROOT / "resources" / "icons" / "weighbridge.svg").read_bytes()
-    QSvgRenderer(QByteArray(drawing)).render(painter, QRectF(image.rect()))
-    painter.end()
-    return image
 
 
 def proved(program: Path, picture: Path) -> bool:

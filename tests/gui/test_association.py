@@ -6,7 +6,7 @@ import configparser
 import os
 import shutil
 import subprocess
-from importlib import metadata
+from importlib import metadata, resources
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,7 +16,7 @@ from pytestqt.qtbot import QtBot
 
 from core.problems import Problem
 from gui.main_window.double_click import DoubleClickDialog
-from gui.workers import association
+from gui.workers import association, desktop_files
 from gui.workers.association import Association, put_in, state, take_out
 
 MIME = "{http://www.freedesktop.org/standards/shared-mime-info}"
@@ -67,13 +67,11 @@ def test_what_is_written_is_what_the_desktop_reads(
 
 
 def test_the_metadata_for_software_centres_names_the_same_files() -> None:
-    from importlib.resources import files
-
     root = ElementTree.fromstring(
-        (files("resources") / "desktop/weighbridge.metainfo.xml").read_text()
+        (resources.files("resources") / "desktop/weighbridge.metainfo.xml").read_text()
     )
     assert root.findtext("launchable") == "weighbridge.desktop"
-    assert root.findtext("provides/mediatype") == association.MIME_TYPE
+    assert root.findtext("provides/mediatype") == desktop_files.MIME_TYPE
     release = root.find("releases/release")
     assert release is not None and release.get("version") == metadata.version("weighbridge")
 
@@ -91,7 +89,7 @@ def test_a_default_that_nobody_chose_is_not_taken_either(
     system.mkdir(parents=True)
     (system / "other.desktop").write_text(
         "[Desktop Entry]\nType=Application\nName=Other\nExec=true %f\n"
-        f"MimeType={association.MIME_TYPE};\n"
+        f"MimeType={desktop_files.MIME_TYPE};\n"
     )
     subprocess.run(["update-desktop-database", str(system)], check=True)
     environ["XDG_DATA_DIRS"] = str(tmp_path / "usr")
@@ -141,7 +139,7 @@ def test_the_desktop_knows_a_model_by_its_first_bytes(
             text=True,
             check=True,
         )
-        assert association.MIME_TYPE in told.stdout
+        assert desktop_files.MIME_TYPE in told.stdout
 
 
 @pytest.mark.parametrize("default", [False, True])
@@ -193,23 +191,25 @@ def test_a_home_that_cannot_be_written_to_gets_a_sentence(
     ],
 )
 def test_a_program_in_an_odd_folder_is_quoted(words: list[str], line: str) -> None:
-    assert association._exec(words) == line
+    assert desktop_files.exec_line(words) == line
+
+
+def test_a_package_brings_the_entry_as_it_is(tmp_path: Path) -> None:
+    desktop_files.write(tmp_path, ["weighbridge"])
+    kept = resources.files("resources") / "desktop/weighbridge.desktop"
+    assert (tmp_path / "applications/weighbridge.desktop").read_text("utf-8") == kept.read_text()
 
 
 @pytest.mark.skipif(shutil.which("desktop-file-validate") is None, reason="no validator here")
 def test_the_entry_is_valid() -> None:
-    from importlib.resources import files
-
-    path = str(files("resources") / "desktop/weighbridge.desktop")
+    path = str(resources.files("resources") / "desktop/weighbridge.desktop")
     done = subprocess.run(["desktop-file-validate", path], check=True, capture_output=True)
     assert done.stdout == b""  # not even a hint
 
 
 @pytest.mark.skipif(shutil.which("appstreamcli") is None, reason="no validator here")
 def test_the_metadata_are_valid() -> None:
-    from importlib.resources import files
-
-    path = str(files("resources") / "desktop/weighbridge.metainfo.xml")
+    path = str(resources.files("resources") / "desktop/weighbridge.metainfo.xml")
     subprocess.run(["appstreamcli", "validate", "--pedantic", "--no-net", path], check=True)
 
 
