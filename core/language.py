@@ -77,7 +77,7 @@ def style() -> NumberStyle:
 
 
 def numbers() -> str:
-    """The same, as a key of `STYLES`: for another process that is to `speak` alike."""
+    """The same, as a key of `STYLES`: for others that are to `speak` alike."""
     return next(name for name, each in STYLES.items() if each == _style)
 
 

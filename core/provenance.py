@@ -140,6 +140,12 @@ def origin_words(source: Source) -> str:
     return f"{tr(who)}{colon}{which}" if colon and known == source.origin else known
 
 
+def source_line(source: Source) -> str:
+    """How far it can be trusted, who says so, and since when: "Datasheet: maker, 2020-09-01"."""
+    date = f", {source.date}" if source.date else ""
+    return f"{tr(RANK_WORDS[source.rank])}: {origin_words(source)}{date}"
+
+
 def explain(number: Number[int] | Number[float], system: UnitSystem = UnitSystem.GIB) -> str:
     """How a figure was come by, in lines: value, formula, inputs, source with date and rank, note.
 
@@ -151,8 +157,7 @@ def explain(number: Number[int] | Number[float], system: UnitSystem = UnitSystem
     if number.formula:
         lines.append(f"= {tr(number.formula)}")
     lines += [f"{tr(i.name)}: {format_value(i.value, i.unit, system)}" for i in number.inputs]
-    date = f", {number.source.date}" if number.source.date else ""
-    lines.append(f"{tr(RANK_WORDS[number.source.rank])}: {origin_words(number.source)}{date}")
+    lines.append(source_line(number.source))
     if number.note:
         lines.append(tr(number.note))
     return "\n".join(lines)

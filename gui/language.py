@@ -41,8 +41,7 @@ class Speech:
         language's); see `core.language.speak`."""
         code = code_for(chosen)
         language.speak(code, numbers)
-        style = next(name for name, found in language.STYLES.items() if found == language.style())
-        QLocale.setDefault(_LOCALES[style])
+        QLocale.setDefault(_LOCALES[language.numbers()])
         self._application.removeTranslator(self._qt)
         folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)
         # Of English there is none: Qt's texts are in English.

@@ -18,7 +18,7 @@ from core.plan.placement import Placement, WeightTable
 from core.plan.plan import DevicePlan, MemoryPlan, Part, PartKind, Settings, Verdict
 from core.plan.sizes import Sizes, cache_settings, sizes_of
 from core.plan.verdict import judge, judge_device, margin, margin_of
-from core.provenance import Input, Number, Rank, Source, Unit
+from core.provenance import Input, Number, Rank, Source, Unit, origin_words
 
 _FILE = Source(Rank.DERIVED, mark("the file's tensor table, placed as llama.cpp b11434 does"))
 _CACHE = Source(Rank.DERIVED, mark("cache rule of llama.cpp b11434"))
@@ -103,7 +103,7 @@ def _device_plan(
 def _margin_note(device: Device) -> str:
     return tr(
         "Less than the margin free is called tight: a load can still fail. Margin: {who}.",
-        who=tr(margin_of(device).source.origin),
+        who=origin_words(margin_of(device).source),
     )
 
 

@@ -17,7 +17,7 @@ _UNKNOWN = mark("unknown model")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """``name`` is for `spoken_name`. ``decode`` (tok/s) and ``share`` of the ceiling are those of
+    """``name`` is for `shown_name`. ``decode`` (tok/s) and ``share`` of the ceiling are those of
     the least depth. ``hardware`` is the computer that it ran on and ``teaches`` what it says about
     the next run there, which needs the telemetry."""
 
@@ -68,12 +68,12 @@ def line_of(run: Run, plan: PlanSnapshot | None) -> Line:
 
 def own_name(run: Run, plan: PlanSnapshot | None) -> str:
     """What a run is called where nobody named it: its model. This is kept with the run; what is
-    shown is `spoken_name`."""
+    shown is `shown_name`."""
     if plan is not None:
         return " ".join(word for word in (plan.model, plan.label) if word)
     return run.target.model or _UNKNOWN
 
 
-def spoken_name(name: str) -> str:
+def shown_name(name: str) -> str:
     """What `own_name` gave, in the reader's language."""
     return tr(_UNKNOWN) if name == _UNKNOWN else name

@@ -20,7 +20,7 @@ from typing import Any
 from core.language import tr
 from core.measure.codec import BadValueError, from_json, to_json, whole
 from core.measure.history.file import alive, at_once, opened, this_process, unwritable
-from core.measure.history.line import Line, line_of, own_name, spoken_name
+from core.measure.history.line import Line, line_of, own_name, shown_name
 from core.measure.history.snapshot import PlanSnapshot
 from core.measure.readings import Reading
 from core.measure.run import Cell, Run, RunStatus
@@ -41,7 +41,7 @@ class Stored:
     @property
     def name(self) -> str:
         """What to call it: its title, else its model."""
-        return self.title or spoken_name(own_name(self.run, self.plan))
+        return self.title or shown_name(own_name(self.run, self.plan))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Listed:
     @property
     def name(self) -> str:
         """What to call it: its title, else its model."""
-        return self.title or spoken_name(self.line.name)
+        return self.title or shown_name(self.line.name)
 
 
 class HistoryError(Exception):

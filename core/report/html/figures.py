@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from core.language import tr
-from core.provenance import RANK_WORDS, Number, Source, explain, format_value, origin_words
+from core.provenance import Number, explain, format_value, source_line
 from core.report.html.markup import Markup, element, joined
 from core.units import UnitSystem, format_exact_bytes
 
@@ -45,19 +45,13 @@ def value(number: Number[int] | Number[float], system: UnitSystem, key: str, sho
     return element("data", words, value=repr(number.value), data_key=key or None)
 
 
-def source_words(source: Source) -> str:
-    """Who says so, how far that can be trusted, and since when: "datasheet: maker, 2020-09-01"."""
-    rank = tr(RANK_WORDS[source.rank]).lower()
-    return ", ".join(each for each in (f"{rank}: {origin_words(source)}", source.date) if each)
-
-
 def _row(figure: Figure, system: UnitSystem) -> Markup:
     number = figure.number
-    lines = explain(number, system).split("\n")[1:]
-    why = [line for line in lines if line != _told(number.source)]
+    said = source_line(number.source)
+    why = [line for line in explain(number, system).split("\n")[1:] if line != said]
     if number.value is not None and number.unit.value in ("B", "B/token"):
         why.insert(0, format_exact_bytes(round(number.value)))
-    source = element("small", source_words(number.source))
+    source = element("small", said[:1].lower() + said[1:])
     if why:
         details = joined(*(element("div", line) for line in why))
         source = element("details", element("summary", source), details)
@@ -67,9 +61,3 @@ def _row(figure: Figure, system: UnitSystem) -> Markup:
         element("td", value(number, system, figure.key, figure.shown), class_="number"),
         element("td", source),
     )
-
-
-def _told(source: Source) -> str:
-    """The line of an explanation that the summary says already."""
-    date = f", {source.date}" if source.date else ""
-    return f"{tr(RANK_WORDS[source.rank])}: {origin_words(source)}{date}"

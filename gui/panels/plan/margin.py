@@ -11,7 +11,7 @@ from core.language import plain, tr, trc
 from core.machine.machine import Device
 from core.plan import margin_of
 from core.plan.plan import Plan
-from core.provenance import explain
+from core.provenance import explain, origin_words
 from core.units import format_bytes, parse_bytes
 from gui.document import Document
 from gui.widgets.fact_label import explanation_html
@@ -50,7 +50,7 @@ class MarginButton(MenuButton):
         usual_words = tr(
             "As usual: {size} ({source})",
             size=format_bytes(usual.value or 0, units),
-            source=tr(usual.source.origin),
+            source=origin_words(usual.source),
         )
         self._add(menu, group, usual_words, None, own)
         menu.addSeparator()

@@ -26,7 +26,7 @@ from core.language import mark, tr, trc
 from core.plan.choice import Engine
 from core.plan.session import PRESETS, Change, SessionChoice
 from core.plan.session.choice import LIMITS, MOST_TOKENS
-from core.provenance import RANK_WORDS, Number, Rank
+from core.provenance import RANK_WORDS, Number, Rank, origin_words
 from gui.panels.session.token_field import TokenField
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.text import Style, Text
@@ -186,7 +186,7 @@ class SessionControls(QWidget):
             if disk.source.rank is Rank.ASSUMED
             else tr("{rate:,.0f}, this machine's", rate=rate)
         )
-        self.disk.setToolTip(tr(disk.source.origin))
+        self.disk.setToolTip(origin_words(disk.source))
 
     def take(self, **changes: Any) -> None:
         """Something was counted for these fields."""
@@ -223,7 +223,7 @@ class SessionControls(QWidget):
             tr(preset.about),
             "",
             *(
-                f"{tr(what)}: {tr(RANK_WORDS[source.rank]).lower()}, {tr(source.origin)}"
+                f"{tr(what)}: {tr(RANK_WORDS[source.rank]).lower()}, {origin_words(source)}"
                 for what, source in preset.basis
             ),
         ]
