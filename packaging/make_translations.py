@@ -23,7 +23,7 @@ SPEAKERS = {"tr": 1, "mark": 1, "trn": 2, "trc": 2}  # functions of core.languag
 HEADER = r"""msgid ""
 msgstr ""
 "Language: {code}\n"
-"Plural-Forms: nplurals=2; plural=(n != 1);\n"
+"Plural-Forms: {plurals}\n"
 "MIME-Version: 1.0\n"
 "Content-Type: text/plain; charset=utf-8\n"
 "Content-Transfer-Encoding: 8bit\n"
@@ -80,11 +80,12 @@ def main() -> None:
         catalogue.update(texts, no_fuzzy_matching=True)
         catalogue.obsolete.clear()
         with path.open("wb") as file:
-            file.write(HEADER.format(code=path.stem).encode())
+            head = HEADER.format(code=path.stem, plurals=catalogue.plural_forms)
+            file.write(head.encode())
             write_po(file, catalogue, width=100, sort_by_file=True, omit_header=True)
         path.with_suffix(".mo").write_bytes(compiled(path))
         missing = sum(1 for message in catalogue if message.id and not message.string)
-        print(f"{path.relative_to(ROOT)}: {len(catalogue)} texts, {missing} of them not translated")
+        print(f"{path.name}: {len(catalogue)} texts, {missing} of them not translated")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import runpy
 from collections.abc import Iterator
+from gettext import GNUTranslations
 from pathlib import Path
 from string import Formatter
 
@@ -48,6 +49,19 @@ def test_every_text_of_the_source_is_translated_and_no_other(code: str, source: 
     found = texts(catalogue(code))
     assert found.keys() == texts(source).keys(), "run `make translations`"
     assert [m.id for m in found.values() if not all(forms(m.string))] == []
+
+
+def test_a_new_language_keeps_its_own_rule_of_plurals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rule = "nplurals=3; plural=(n==1 ? 0 : n%10>=2 && n%10<=4 && (n%100<12 || n%100>14) ? 1 : 2);"
+    new = tmp_path / "pl.po"
+    new.write_text(f'msgid ""\nmsgstr ""\n"Language: pl\\n"\n"Plural-Forms: {rule}\\n"\n', "utf-8")
+    monkeypatch.setitem(TOOL["main"].__globals__, "TRANSLATIONS", tmp_path)
+    TOOL["main"]()
+    assert f'"Plural-Forms: {rule}\\n"' in new.read_text("utf-8")
+    with new.with_suffix(".mo").open("rb") as file:
+        assert GNUTranslations(file).info()["plural-forms"] == rule
 
 
 @pytest.mark.parametrize("code", TRANSLATED)
