@@ -48,6 +48,7 @@ NAMES = {SOURCE: "English", "es": "Español"}
 _STYLE_OF = {SOURCE: "12,345.6", "es": "12.345,6"}
 
 _PLAIN = NumberStyle()
+_SPACES = "[ \N{NO-BREAK SPACE}\N{THIN SPACE}\N{NARROW NO-BREAK SPACE}]"
 _catalogue: NullTranslations = NullTranslations()
 _style = _PLAIN
 _code = SOURCE
@@ -117,12 +118,13 @@ def plain(typed: str) -> str:
     """What a reader typed with numbers of the own way of writing, with Python's instead.
 
     "24,5 GB" becomes "24.5 GB" where a comma stands before the tenths. What is no number in that
-    way of writing stays as it is.
+    way of writing stays as it is. Where thousands are set apart by a space, any space does it: few
+    keyboards have the narrow one.
     """
     if _style == _PLAIN:
         return typed
     return _number_pattern(_style).sub(
-        lambda m: m[0].replace(_style.group, "").replace(_style.decimal, "."), typed
+        lambda m: re.sub(_group(_style), "", m[0]).replace(_style.decimal, "."), typed
     )
 
 
@@ -164,9 +166,13 @@ def _spelled(text: str) -> str:
 
 @cache
 def _number_pattern(style: NumberStyle) -> re.Pattern[str]:
-    group, decimal = re.escape(style.group), re.escape(style.decimal)
-    whole = rf"(?:[0-9]{{1,3}}(?:{group}[0-9]{{3}})+|[0-9]+)"
+    group, decimal = _group(style), re.escape(style.decimal)
+    whole = rf"(?:[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|[0-9]+)"
     return re.compile(rf"(?<![0-9.,]){whole}(?:{decimal}[0-9]*)?(?![0-9.,])")
+
+
+def _group(style: NumberStyle) -> str:
+    return _SPACES if style.group.isspace() else re.escape(style.group)
 
 
 @cache

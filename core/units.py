@@ -43,7 +43,9 @@ _FACTORS = {
     "tib": 2**40,
 }
 # A comma groups thousands and nothing else: "24,5 GB" is refused, not read as 245.
-_QUANTITY = re.compile(r"((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)")
+_QUANTITY = re.compile(
+    r"((?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)"
+)
 LARGEST = 10**18  # bytes or bytes per second: more than any computer has
 
 

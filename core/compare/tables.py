@@ -62,7 +62,7 @@ def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
             "price",
             price,
             lambda r: r.price,
-            words=lambda r, units: "" if r.price.value is None else written(r.price.value, ",.10g"),
+            words=lambda r, units: "" if r.price.value is None else written(r.price.value, ",.15g"),
             help=tr("Type it into the cell; it is kept"),
         ),
         Column(

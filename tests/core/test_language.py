@@ -167,3 +167,23 @@ def test_a_catalogue_cut_off_anywhere_stops_nobody(
     finally:
         language._catalogue_of.cache_clear()
         language.speak()
+
+
+@pytest.mark.parametrize("space", [" ", "\N{NO-BREAK SPACE}", "\N{THIN SPACE}"])
+def test_any_space_may_be_typed_where_the_narrow_one_is_written(space: str) -> None:
+    speak(numbers=SPACE)
+    assert plain(f"1{space}234{space}567,5 GB") == "1234567.5 GB"
+    assert plain(f"1{space}23") == f"1{space}23"
+    speak(numbers=POINT)
+    assert plain(f"1{space}234") == f"1{space}234"
+    speak()
+
+
+def test_nothing_before_the_point_groups_no_thousands() -> None:
+    """The key of a number pad writes a point where the reader writes a comma."""
+    speak(numbers=POINT)
+    assert plain("0.512 TB") == "0.512 TB"
+    assert plain("1.512 TB") == "1512 TB"
+    speak()
+    with pytest.raises(ValueError, match="no size"):
+        parse_bytes("0,512 TB")

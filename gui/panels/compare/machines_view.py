@@ -204,7 +204,7 @@ class MachinesView(QScrollArea):
         self.used.setVisible(used)
         price = row.price.value if row else None
         if not self.price.hasFocus():
-            self.price.setText("" if price is None else written(price, ",.10g"))
+            self.price.setText("" if price is None else written(price, ",.15g"))
 
     def _short(self, row: MachineRow) -> str:
         """The name at a curve, where there is no room for what all cards have around them."""

@@ -7,7 +7,7 @@ import re
 from core.language import plain, tr, written
 from gui.settings import MOST_PRICE
 
-_PRICE = re.compile(r"(?:[0-9]{1,3}(?:[, ][0-9]{3})+|[0-9]+)(?:\.[0-9]{1,4})?")
+_PRICE = re.compile(r"(?:[1-9][0-9]{0,2}(?:[, ][0-9]{3})+|[0-9]+)(?:\.[0-9]{1,4})?")
 
 
 def parse_price(text: str) -> float | None:

@@ -67,8 +67,11 @@ class RamRow(Wrap):
         else:
             try:
                 # What was not typed is kept as it is, not as it is rounded.
-                count = parse_bytes(plain(size.text()), "GiB") if size.isModified() else now.size
-                speed = parse_bandwidth(plain(rate.text())) if rate.isModified() else now.rate
+                count, speed = now.size, now.rate
+                if size.text() != format_bytes(count):
+                    count = parse_bytes(plain(size.text()), "GiB")
+                if rate.text() != format_bandwidth(speed):
+                    speed = parse_bandwidth(plain(rate.text()))
                 self._chosen.set_ram(typed_ram(count, speed))
             except ValueError as error:
                 self.said.emit(f"{str(error)[:1].upper()}{str(error)[1:]}.")

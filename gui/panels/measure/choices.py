@@ -140,9 +140,11 @@ def _spin(least: int, most: int, value: int, tip: str) -> QSpinBox:
 def _numbers(text: str) -> list[int] | None:
     """ "0, 4096 16k" as numbers; None where something else stands there."""
     found = []
-    for word in re.split(r"[,;\s]+", text.strip()):
-        match = re.fullmatch(r"(\d{1,9})([kK]?)", plain(word))
+    # A space may stand between the thousands of one number: commas part first.
+    numbers = " ".join(plain(part.strip()) for part in re.split("[,;]", text))
+    for word in numbers.split():
+        match = re.fullmatch(r"([0-9]{1,9})([kK]?)", word)
         if match is None:
             return None
         found.append(int(match[1]) * (1024 if match[2] else 1))
-    return found
+    return found or None

@@ -17,12 +17,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.language import plain, tr
+from core.language import tr
 from core.machine import Machine, catalogue, combine, custom
 from core.machine.rows import DISCRETE
-from core.provenance import format_value
-from core.units import UnitSystem, format_bandwidth, parse_bandwidth, parse_bytes
+from core.units import UnitSystem, format_bandwidth
 from gui import theme
+from gui.panels.plan.figure_edit import FigureEdit
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.matches import keep_whole
 from gui.widgets.text import Style, Text
@@ -43,12 +43,9 @@ class CombinationDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Cards and RAM together"))
-        self._units = units
         self.cards = [_CardField() for _ in range(_CARDS)]
-        self.ram = QLineEdit()
-        self.ram.setPlaceholderText("64 GiB")
-        self.ram_bandwidth = QLineEdit()
-        self.ram_bandwidth.setPlaceholderText(format_bandwidth(51.2e9))
+        self.ram = FigureEdit("64 GiB", units)
+        self.ram_bandwidth = FigureEdit(format_bandwidth(51.2e9), units)
         self.problem = MarkLabel(Style.BODY)
         self.problem.hide()
         self.buttons = QDialogButtonBox(
@@ -86,12 +83,8 @@ class CombinationDialog(QDialog):
             for card, (id, count) in zip(self.cards, ids.items(), strict=False):
                 card.show_card(id, count)
         host = start.host
-        for edit, number in (
-            (self.ram, host.memory if host else None),
-            (self.ram_bandwidth, host.bandwidth if host else None),
-        ):
-            if number is not None and number.known:
-                edit.setText(format_value(number.value, number.unit, self._units))
+        self.ram.show_number(host.memory if host else None)
+        self.ram_bandwidth.show_number(host.bandwidth if host else None)
         empty = (card.name for card in self.cards[:1] if not card.name.text())
         next(empty, self.ram).setFocus()
 
@@ -112,9 +105,7 @@ class CombinationDialog(QDialog):
         if not parts:
             raise ValueError(tr("name a card; words search the catalogue"))
         if self.ram.text().strip():
-            size = parse_bytes(plain(self.ram.text()), self._units.value)
-            rate = plain(self.ram_bandwidth.text()).strip()
-            parts.append(custom(size, parse_bandwidth(rate) if rate else None, gpu=False))
+            parts.append(custom(self.ram.as_bytes(), self.ram_bandwidth.as_rate(), gpu=False))
         return combine(*parts)
 
 

@@ -77,11 +77,13 @@ class MarginButton(MenuButton):
             return
         machine, units = self._document.machine, self._document.units
         words = tr("What shall stay free on {machine}:", machine=tr(machine.name))
-        shown = format_bytes(margin_of(self._device).value or 0, units)
-        text, given = QInputDialog.getText(self, tr("Keep free"), words, text=shown)
-        if not given:
-            return
-        try:
-            self._document.set_margin(parse_bytes(plain(text), units.value))
-        except ValueError:
-            self._ask()
+        text = shown = format_bytes(margin_of(self._device).value or 0, units)
+        while True:
+            text, given = QInputDialog.getText(self, tr("Keep free"), words, text=text)
+            if not given or text.strip() == shown:
+                return
+            try:
+                self._document.set_margin(parse_bytes(plain(text), units.value))
+                return
+            except ValueError as error:
+                words = f"{str(error)[:1].upper()}{str(error)[1:]}."

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
@@ -13,22 +11,20 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFormLayout,
     QLabel,
-    QLineEdit,
     QWidget,
 )
 
-from core.language import mark, plain, tr
+from core.language import mark, tr
 from core.machine import Backend, Machine, catalogue, combine, custom
-from core.provenance import Number, format_value
-from core.units import UnitSystem, format_bandwidth, parse_bandwidth, parse_bytes
+from core.units import UnitSystem, format_bandwidth
 from gui import theme
+from gui.panels.plan.figure_edit import FigureEdit
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.text import Style, Text
 
 _KINDS = (mark("Graphics card"), mark("One memory for all"), mark("RAM only"))
 _CARD, _UNIFIED, _RAM = range(len(_KINDS))
 _BACKENDS = tuple(backend for backend in Backend if backend is not Backend.CPU)
-V = TypeVar("V", int, float)
 
 
 class OwnMachineDialog(QDialog):
@@ -48,12 +44,12 @@ class OwnMachineDialog(QDialog):
         self.backend = QComboBox()
         self.backend.addItems([backend.value for backend in _BACKENDS])
         self.backend.setCurrentText(first.backend.value)
-        self.memory = _edit(first.memory, units, "24 GiB")
-        self.bandwidth = _edit(first.bandwidth, units, "936 GB/s")
+        self.memory = FigureEdit("24 GiB", units, first.memory)
+        self.bandwidth = FigureEdit("936 GB/s", units, first.bandwidth)
         host = start.host if start.gpus else None
-        self.ram = _edit(host.memory if host else None, units, "64 GiB")
-        self.ram_bandwidth = _edit(
-            host.bandwidth if host else None, units, format_bandwidth(51.2e9)
+        self.ram = FigureEdit("64 GiB", units, host.memory if host else None)
+        self.ram_bandwidth = FigureEdit(
+            format_bandwidth(51.2e9), units, host.bandwidth if host else None
         )
         self.problem = MarkLabel(Style.BODY)
         self.problem.hide()
@@ -100,8 +96,7 @@ class OwnMachineDialog(QDialog):
 
     def _machine(self) -> Machine:
         """What the fields say. Raises ValueError with a sentence."""
-        memory = self._read(self.memory, lambda text: parse_bytes(text, self._units.value))
-        bandwidth = self._read(self.bandwidth, parse_bandwidth) if self.bandwidth.text() else None
+        memory, bandwidth = self.memory.as_bytes(), self.bandwidth.as_rate()
         kind = self.kind.currentIndex()
         if kind == _RAM:
             return custom(memory, bandwidth, gpu=False)
@@ -112,13 +107,10 @@ class OwnMachineDialog(QDialog):
             backend=Backend(self.backend.currentText()),
             unified=kind == _UNIFIED,
         )
-        if kind == _UNIFIED or not self.ram.text():
+        if kind == _UNIFIED or not self.ram.text().strip():
             return machine
-        ram = self._read(self.ram, lambda text: parse_bytes(text, self._units.value))
-        speed = None
-        if self.ram_bandwidth.text():
-            speed = self._read(self.ram_bandwidth, parse_bandwidth)
-        return combine(machine, custom(ram, speed, gpu=False))
+        ram = custom(self.ram.as_bytes(), self.ram_bandwidth.as_rate(), gpu=False)
+        return combine(machine, ram)
 
     def _same_cards(self) -> Machine | None:
         """Cards whose figures were left alone are still those cards, with all that is known of
@@ -127,28 +119,10 @@ class OwnMachineDialog(QDialog):
         same = (
             bool(start.gpus)
             and not first.unified
-            and self.memory.text() == _words(first.memory, self._units)
-            and self.bandwidth.text() == _words(first.bandwidth, self._units)
+            and not self.memory.typed
+            and not self.bandwidth.typed
             and self.backend.currentText() == first.backend.value
         )
         if not same:
             return None
         return combine(replace(start, devices=(*start.gpus, catalogue.unknown_host())))
-
-    def _read(self, edit: QLineEdit, parse: Callable[[str], V]) -> V:
-        try:
-            return parse(plain(edit.text()))
-        except ValueError:
-            edit.setFocus()
-            edit.selectAll()
-            raise
-
-
-def _edit(number: Number[int] | Number[float] | None, units: UnitSystem, example: str) -> QLineEdit:
-    edit = QLineEdit("" if number is None else _words(number, units))
-    edit.setPlaceholderText(example)
-    return edit
-
-
-def _words(number: Number[int] | Number[float], units: UnitSystem) -> str:
-    return format_value(number.value, number.unit, units) if number.known else ""

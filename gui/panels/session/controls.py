@@ -12,7 +12,6 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDoubleSpinBox,
     QGridLayout,
     QLabel,
     QMenu,
@@ -28,6 +27,7 @@ from core.plan.session import PRESETS, Change, SessionChoice
 from core.plan.session.choice import LIMITS, MOST_TOKENS
 from core.provenance import RANK_WORDS, Number, Rank, origin_words
 from gui.panels.session.token_field import TokenField
+from gui.widgets.decimal_box import DecimalBox
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
@@ -254,21 +254,21 @@ class SessionControls(QWidget):
             box.valueChanged.connect(lambda n: self._set(**{field: n}))
         return box
 
-    def _seconds(self, name: str, field: str, nothing: str = "") -> QDoubleSpinBox:
+    def _seconds(self, name: str, field: str, nothing: str = "") -> DecimalBox:
         box = self._number(name, " s", LIMITS[field][1])
         box.setSpecialValueText(nothing)
         none = None if nothing else 0.0
         box.valueChanged.connect(lambda n: self._set(**{field: n or none}))
         return box
 
-    def _rate(self, name: str, field: str) -> QDoubleSpinBox:
+    def _rate(self, name: str, field: str) -> DecimalBox:
         box = self._number(name, " tok/s", LIMITS[field][1])
         box.setSpecialValueText(tr("by the plan"))
         box.valueChanged.connect(lambda n: self._set(**{field: n or None}))
         return box
 
-    def _number(self, name: str, suffix: str, most: float) -> QDoubleSpinBox:
-        box = QDoubleSpinBox()
+    def _number(self, name: str, suffix: str, most: float) -> DecimalBox:
+        box = DecimalBox()
         box.setRange(0, most)
         box.setDecimals(1 if "tok" in suffix else 0)
         box.setSuffix(suffix)
@@ -385,7 +385,7 @@ class SessionControls(QWidget):
         self._column.addLayout(grid)
 
 
-def _quietly(box: QSpinBox | QDoubleSpinBox, value: float) -> None:
+def _quietly(box: QSpinBox | DecimalBox, value: float) -> None:
     if box.value() != value:
         with QSignalBlocker(box):
             if isinstance(box, QSpinBox):
