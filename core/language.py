@@ -109,6 +109,13 @@ def listed(words: Sequence[str]) -> str:
     return tr("{words} and {last}", words=", ".join(words[:-1]), last=words[-1])
 
 
+def either(words: Sequence[str]) -> str:
+    """One of these, whichever: "a", "a or b", "a, b or c"."""
+    if len(words) < 2:
+        return "".join(words)
+    return tr("{words} or {last}", words=", ".join(words[:-1]), last=words[-1])
+
+
 def written(value: float, spec: str = ",") -> str:
     """A number by a format of Python's, in the reader's way of writing: "12,345" or "12.345"."""
     return format(_spoken(value), spec)

@@ -22,7 +22,7 @@ from core.gguf.types import (
     name_of,
     note_of,
 )
-from core.language import tr, trn
+from core.language import either, tr, trn
 from core.problems import Problem, Severity
 
 _MOST_REMARKS = 8  # about types
@@ -193,14 +193,16 @@ def _layout_remark(layout: TensorType, name: str) -> list[Problem]:
 
 
 def _ambiguous(row: Row, layouts: list[TensorType]) -> Problem:
-    choices = tr(" or ").join(
-        tr(
-            "{name} ({bits:.4g} bits, {size:,} B)",
-            name=c.name,
-            bits=c.bits_per_weight,
-            size=c.tensor_bytes(row[1]),
-        )
-        for c in layouts
+    choices = either(
+        [
+            tr(
+                "{name} ({bits:.4g} bits, {size:,} B)",
+                name=c.name,
+                bits=c.bits_per_weight,
+                size=c.tensor_bytes(row[1]),
+            )
+            for c in layouts
+        ]
     )
     return Problem(
         "ambiguous-type",

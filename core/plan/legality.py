@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.language import listed, tr
+from core.language import either, listed, tr
 from core.machine.machine import Backend
 from core.model.cache_size import BLOCKS
 from core.model.model import Model
@@ -37,10 +37,7 @@ def _cache_types(choice: Choice) -> list[Problem]:
     asked = dict.fromkeys((choice.cache_k, choice.cache_v))
     unknown = [kind for kind in asked if kind not in rules.cache_types]
     if unknown:
-        if len(unknown) > 1:
-            words = tr("{one} or {other}", one=unknown[0], other=unknown[1])
-        else:
-            words = unknown[0]
+        words = either(unknown)
         known = listed(rules.cache_types)
         message = (
             tr(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QLocale
 
 from core import language
-from core.language import NAMES, STYLES, listed, mark, plain, speak, tr, trc, trn, written
+from core.language import NAMES, STYLES, either, listed, mark, plain, speak, tr, trc, trn, written
 from core.units import format_bytes, format_exact_bytes, format_share, parse_bytes
 
 COMMA, POINT = "12,345.6", "12.345,6"
@@ -50,6 +50,8 @@ def test_words_in_a_line_are_joined_as_the_language_does() -> None:
     assert listed(["f16"]) == "f16"
     assert listed(["f16", "q8_0"]) == "f16 and q8_0"
     assert listed(["f16", "q8_0", "q4_0"]) == "f16, q8_0 and q4_0"
+    assert [either("f"), either(["f16", "q8_0"])] == ["f", "f16 or q8_0"]
+    assert either(["f16", "q8_0", "q4_0"]) == "f16, q8_0 or q4_0"
 
 
 def test_the_language_that_is_spoken_tells_its_code() -> None:
