@@ -17,6 +17,9 @@ from core.problems import Problem
 from gui.workers import desktop_files, windows_files
 from gui.workers.runner import Function, Handle
 
+# The system says no; a name that has signs which no name may have; there is no home folder.
+_NOT_DONE = (OSError, ValueError, RuntimeError)
+
 
 @dataclass(frozen=True, slots=True)
 class Association:
@@ -79,7 +82,7 @@ def state(environ: Mapping[str, str], platform: str = sys.platform) -> Associati
             return Association(problem=_mac())
         offered, own = desktop_files.offered(environ)
         return Association(offered, desktop_files.default(environ), ours_to_take=own)
-    except OSError as error:
+    except _NOT_DONE as error:
         return Association(problem=_failed(error))
 
 
@@ -93,7 +96,7 @@ def put_in(
             windows_files.put_in(windows_files.registry(), words, words[0])
         elif platform != "darwin":
             desktop_files.put_in(environ, command(), chosen=default)
-    except OSError as error:
+    except _NOT_DONE as error:
         return Association(problem=_failed(error))
     return state(environ, platform)
 
@@ -105,7 +108,7 @@ def take_out(environ: Mapping[str, str], *, platform: str = sys.platform) -> Ass
             windows_files.take_out(windows_files.registry())
         elif platform != "darwin":
             desktop_files.take_out(environ)
-    except OSError as error:
+    except _NOT_DONE as error:
         return Association(problem=_failed(error))
     return state(environ, platform)
 
@@ -141,8 +144,10 @@ def _mac() -> Problem:
     )
 
 
-def _failed(error: OSError) -> Problem:
-    reason = error.strerror or str(error)
+def _failed(error: Exception) -> Problem:
+    reason = getattr(error, "strerror", None) or str(error)
+    if isinstance(error, UnicodeError):
+        reason = tr("the name of a folder on the way to this program is no text")
     return Problem(
         "not-written",
         tr("The desktop's files could not be written: {reason}.", reason=reason),

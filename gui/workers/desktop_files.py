@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtCore import QBuffer, QByteArray, QRectF, Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
@@ -81,9 +81,13 @@ def draw_icon(side: int, path: Path) -> None:
     painter = QPainter(image)
     QSvgRenderer(QByteArray(_drawing())).render(painter, QRectF(image.rect()))
     painter.end()
+    # Python writes to any name that the system has; Qt only to those that are text.
+    data = QBuffer()
+    data.open(QBuffer.OpenModeFlag.WriteOnly)
+    if not image.save(data, path.suffix[1:].encode()):
+        raise OSError(f"Qt writes no icons in the format {path.suffix}")
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not image.save(str(path)):
-        raise OSError(f"{path} could not be written")
+    path.write_bytes(data.data().data())
 
 
 def exec_line(words: Sequence[str]) -> str:
@@ -96,18 +100,23 @@ def exec_line(words: Sequence[str]) -> str:
                 text = text.replace(letter, f"\\{letter}")
             # A string of the file itself takes its backslashes twice.
             text = f'"{text}"'.replace("\\", "\\\\")
+            for letter, escape in (("\n", "\\n"), ("\r", "\\r"), ("\t", "\\t")):
+                text = text.replace(letter, escape)
         quoted.append(text)
     return " ".join(quoted)
 
 
 def _data_home(environ: Mapping[str, str]) -> Path:
-    return Path(environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    told = Path(environ.get("XDG_DATA_HOME", ""))
+    # One that is not absolute is to be ignored.
+    return told if told.is_absolute() else Path.home() / ".local" / "share"
 
 
 def _data_folders(environ: Mapping[str, str]) -> list[Path]:
     """Where desktop files lie, this user's folder first."""
     told = environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
-    return [_data_home(environ), *(Path(folder) for folder in told.split(":") if folder)]
+    folders = (Path(folder) for folder in told.split(":"))
+    return [_data_home(environ), *(folder for folder in folders if folder.is_absolute())]
 
 
 def _places(folder: Path) -> tuple[Path, Path, Path, dict[int, Path]]:

@@ -188,6 +188,7 @@ def test_a_home_that_cannot_be_written_to_gets_a_sentence(
         (["/opt/100%/weighbridge"], "/opt/100%%/weighbridge"),
         (['/opt/a"b/w'], '"/opt/a\\\\"b/w"'),
         (["/opt/a$b/w"], '"/opt/a\\\\$b/w"'),
+        (["/opt/a\nb/w"], '"/opt/a\\nb/w"'),  # one line of the file, whatever is in the name
     ],
 )
 def test_a_program_in_an_odd_folder_is_quoted(words: list[str], line: str) -> None:
@@ -237,3 +238,69 @@ def test_the_dialog_never_ticks_away_another_default(
     qtbot.waitUntil(lambda: words in dialog.says.text())
     assert dialog.default.isChecked() is ticked
     assert dialog.install.isEnabled() is able
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a b", "ñandú 日本", "q\"uo'te", "back\\slash", "100%", "new\nline", "\u202e😀"],
+)
+def test_a_home_of_any_name_takes_and_gives_back_what_is_written(
+    qapp: object, environ: dict[str, str], tmp_path: Path, name: str
+) -> None:
+    told = {**environ, "XDG_DATA_HOME": str(tmp_path / name)}
+    found = put_in(told, default=False, platform="linux")
+    assert found.problem is None and found.offered
+    assert not take_out(told, platform="linux").offered
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names are bytes on POSIX alone")
+def test_a_home_whose_name_is_no_text_takes_it_as_well(
+    qapp: object, environ: dict[str, str], tmp_path: Path
+) -> None:
+    folder = tmp_path / os.fsdecode(b"\xff\xfe")
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("this file system has only names that are text")
+    told = {**environ, "XDG_DATA_HOME": str(folder)}
+    found = put_in(told, default=False, platform="linux")
+    assert found.problem is None and found.offered
+    icon = folder / "icons/hicolor/32x32/apps/weighbridge.png"
+    assert QImage.fromData(icon.read_bytes()).width() == 32
+
+
+@pytest.mark.parametrize("odd", ["relative/folder", ".", ""])
+def test_folders_that_are_not_absolute_are_ignored(
+    qapp: object,
+    environ: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    odd: str,
+) -> None:
+    """XDG Base Directory Specification: such a path is invalid."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    told = {**environ, "XDG_DATA_HOME": odd, "XDG_DATA_DIRS": f"{odd}:/usr/share"}
+    assert put_in(told, default=False, platform="linux").offered
+    assert (tmp_path / "home/.local/share/applications/weighbridge.desktop").is_file()
+    assert not (tmp_path / "relative").exists() and not (tmp_path / "applications").exists()
+
+
+@pytest.mark.parametrize(
+    ("word", "home"), [("/opt/\udcff/weighbridge", ""), ("/opt/weighbridge", "/nowhere\0")]
+)
+def test_what_no_desktop_can_take_is_answered_and_leaves_nothing(
+    environ: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    word: str,
+    home: str,
+) -> None:
+    monkeypatch.setattr(association, "command", lambda: [word])
+    told = {**environ, "XDG_DATA_HOME": home or environ["XDG_DATA_HOME"]}
+    found = put_in(told, default=True, platform="linux")
+    assert not found.offered and found.problem is not None
+    assert "codec" not in found.problem.message
+    assert not state(told, "linux").offered and not take_out(told, platform="linux").offered
+    assert not (tmp_path / "data").exists()
