@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from PySide6.QtCore import QBuffer, QByteArray, QRectF, Qt
-from PySide6.QtGui import QImage, QPainter
+from PySide6.QtGui import QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
 MIME_TYPE = "application/x-gguf"
@@ -84,7 +84,7 @@ def draw_icon(side: int, path: Path) -> None:
     # Python writes to any name that the system has; Qt only to those that are text.
     data = QBuffer()
     data.open(QBuffer.OpenModeFlag.WriteOnly)
-    if not image.save(data, path.suffix[1:].encode()):
+    if not QImageWriter(data, QByteArray(path.suffix[1:].encode())).write(image):
         raise OSError(f"Qt writes no icons in the format {path.suffix}")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data.data().data())
