@@ -23,9 +23,28 @@ _LOCALES = dict(
 
 def code_for(chosen: str) -> str:
     """The language to speak: the chosen one, or for "" the first of the system's that there is."""
-    wanted = [chosen] if chosen else QLocale.system().uiLanguages()
-    codes = (tag.partition("-")[0].lower() for tag in wanted)
-    return next((code for code in codes if code in language.NAMES), language.SOURCE)
+    return _tag_for(chosen).partition("-")[0].lower() or language.SOURCE
+
+
+def numbers_for(chosen: str) -> str:
+    """The style of numbers of a language that nobody chose: as the reader's country writes them,
+    which in Mexico is not as in Spain; "" for the language's own."""
+    tag = "" if chosen else _tag_for("")
+    if not tag:
+        return ""
+    locale = QLocale(tag)
+    group = locale.groupSeparator().replace("\N{NO-BREAK SPACE}", "\N{NARROW NO-BREAK SPACE}")
+    found = (
+        name
+        for name, style in language.STYLES.items()
+        if (style.decimal, style.group) == (locale.decimalPoint(), group)
+    )
+    return next(found, "")
+
+
+def _tag_for(chosen: str) -> str:
+    tags = [chosen] if chosen else QLocale.system().uiLanguages()
+    return next((t for t in tags if t.partition("-")[0].lower() in language.NAMES), "")
 
 
 class Speech:
@@ -38,9 +57,9 @@ class Speech:
 
     def speak(self, chosen: str, numbers: str) -> None:
         """Speak ``chosen`` ("" for the system's) and write ``numbers`` in this style ("" for the
-        language's); see `core.language.speak`."""
+        language's, or the system's); see `core.language.speak`."""
         code = code_for(chosen)
-        language.speak(code, numbers)
+        language.speak(code, numbers or numbers_for(chosen))
         QLocale.setDefault(_LOCALES[language.numbers()])
         self._application.removeTranslator(self._qt)
         folder = QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication, QDialogButtonBox, QSpinBox
 from pytestqt.qtbot import QtBot
 
 import resources
+from core import language
 from core.language import tr, written
 from core.machine import catalogue
 from gui import settings
@@ -79,6 +80,32 @@ def test_the_systems_language_is_the_first_of_its_list_that_there_is(
     monkeypatch.setattr(QLocale, "uiLanguages", lambda self: system)
     assert code_for("") == code
     assert code_for("es") == "es"
+
+
+@pytest.mark.parametrize(
+    ("system", "chosen", "numbers"),
+    [
+        # As the Unicode CLDR has it: Mexico writes 12,345.6, Spain and Argentina 12.345,6.
+        (["es-MX"], "", "12,345.6"),
+        (["es-AR"], "", "12.345,6"),
+        (["es-ES"], "", "12.345,6"),
+        (["en-GB"], "", "12,345.6"),
+        (["en-ZA"], "", "12\N{NARROW NO-BREAK SPACE}345,6"),
+        # Texts in English have English numbers, whoever reads them.
+        (["de-DE"], "", "12,345.6"),
+        (["es-MX"], "es", "12.345,6"),
+    ],
+)
+def test_numbers_are_written_as_in_the_readers_country(
+    speech: Speech,
+    system: list[str],
+    chosen: str,
+    numbers: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(type(QLocale.system()), "uiLanguages", lambda self: system)
+    speech.speak(chosen, "")
+    assert language.numbers() == numbers
 
 
 @pytest.mark.parametrize("stored", ['"tlh"', "7", "null", '["es"]'])
