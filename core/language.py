@@ -38,16 +38,16 @@ class NumberStyle:
     least: int = 4
 
 
+_PLAIN = NumberStyle()  # as Python writes them
 # As the Unicode CLDR has them for English, Spanish and French, by the example the user chooses.
 STYLES = {
-    "12,345.6": NumberStyle(),
+    "12,345.6": _PLAIN,
     "12.345,6": NumberStyle(",", ".", 5),
     "12\N{NARROW NO-BREAK SPACE}345,6": NumberStyle(",", "\N{NARROW NO-BREAK SPACE}", 4),
 }
 NAMES = {SOURCE: "English", "es": "Español"}
 _STYLE_OF = {SOURCE: "12,345.6", "es": "12.345,6"}
 
-_PLAIN = NumberStyle()
 _SPACES = "[ \N{NO-BREAK SPACE}\N{THIN SPACE}\N{NARROW NO-BREAK SPACE}]"
 _catalogue: NullTranslations = NullTranslations()
 _style = _PLAIN
@@ -118,7 +118,7 @@ def either(words: Sequence[str]) -> str:
 
 def written(value: float, spec: str = ",") -> str:
     """A number by a format of Python's, in the reader's way of writing: "12,345" or "12.345"."""
-    return format(_spoken(value), spec)
+    return format(value if _style is _PLAIN else _spoken(value), spec)
 
 
 def plain(typed: str) -> str:
@@ -128,7 +128,7 @@ def plain(typed: str) -> str:
     way of writing stays as it is. Where thousands are set apart by a space, any space does it: few
     keyboards have the narrow one.
     """
-    if _style == _PLAIN:
+    if _style is _PLAIN:
         return typed
     return _number_pattern(_style).sub(
         lambda m: re.sub(_group(_style), "", m[0]).replace(_style.decimal, "."), typed
@@ -148,7 +148,7 @@ class _Float(float):
 def _filled(text: str, facts: dict[str, object]) -> str:
     if not facts:
         return text
-    if _style == _PLAIN:
+    if _style is _PLAIN:
         return text.format(**facts)
     return text.format(**{name: _spoken(fact) for name, fact in facts.items()})
 

@@ -100,6 +100,11 @@ def test_spanish_writes_spanish_numbers() -> None:
     assert written(0.065, ".1%") == "6,5\N{NO-BREAK SPACE}%"  # as the CLDR has it
 
 
+@given(value=st.floats(-1e9, 1e9), spec=st.sampled_from((",", ".1f", ",.4g", ".0%", "+.2e")))
+def test_in_english_numbers_are_written_as_python_does(value: float, spec: str) -> None:
+    assert written(value, spec) == tr(f"{{value:{spec}}}", value=value) == format(value, spec)
+
+
 @pytest.mark.parametrize("name", STYLES)
 @given(value=st.integers(-(2**53), 2**53))
 def test_whole_numbers_are_written_as_qt_writes_them(name: str, value: int) -> None:
