@@ -122,14 +122,13 @@ class TensorsPanel(QWidget):
             return
         total = self.table.total
         shown = self.table.rows
-        placeholder = "" if total else tr("This file holds no tensors.")
-        if total and not shown:
-            words = excerpt(self.filter.text())
-            placeholder = tr(
+        self.view.set_placeholder(
+            tr("This file holds no tensors."),
+            tr(
                 "No tensor has “{words}” in its name, type or role. Esc in the filter shows all.",
-                words=words,
-            )
-        self.view.set_placeholder(placeholder)
+                words=excerpt(self.filter.text()),
+            ),
+        )
         bound = "≥ " if facts.is_lower_bound(model) else ""
         parts = [f"{_tensors(total)}, {bound}{self._size(model.weights.bytes)}"]
         if len(shown) != total:

@@ -17,6 +17,7 @@ from gui.tables.sheet import Column, Sheet, longest
 
 # Thousands of rows are shown anew while they come: their widths are not measured.
 _WIDEST_SIZE = "1,023 MiB"
+_BOUND = "\x1e"
 # What fits comes first.
 _ORDER = (Verdict.FITS, Verdict.TIGHT, Verdict.DOES_NOT_FIT, Verdict.UNKNOWN)
 
@@ -63,6 +64,17 @@ class ModelSheet(Sheet):
             self.set_source(columns, len(lines), lambda: _haystack(lines))
         else:
             self.grow(columns, len(lines), lambda: _haystack(lines))
+
+    def needles(self, folded: str) -> tuple[str, ...]:
+        """The words of the filter; those of a verdict mean that verdict and no other that they
+        are a part of, as "cabe" is of "no cabe"."""
+        left, found = f" {' '.join(folded.split())} ", []
+        words = {tr(each).casefold() for each in SHORT_WORDS.values()}
+        for verdict in sorted(words, key=len, reverse=True):
+            while f" {verdict} " in left:
+                left = left.replace(f" {verdict} ", " ", 1)
+                found.append(_as_verdict(verdict))
+        return (*found, *left.split())
 
     def _columns_of(self) -> list[Column]:
         lines, units = self._lines, self._units
@@ -194,8 +206,14 @@ def _parameters(line: ModelLine) -> str:
 
 def _haystack(lines: Sequence[ModelLine]) -> list[str]:
     return [
-        " ".join((n.name, n.label, n.where, n.state, _verdict_words(n))).casefold() for n in lines
+        " ".join((n.name, n.label, n.where, n.state, _as_verdict(_verdict_words(n)))).casefold()
+        for n in lines
     ]
+
+
+def _as_verdict(words: str) -> str:
+    """Between two bounds that nobody types: the whole of it can be found, and a part as well."""
+    return f"{_BOUND}{words}{_BOUND}"
 
 
 def _verdict_words(line: ModelLine) -> str:

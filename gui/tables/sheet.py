@@ -164,13 +164,17 @@ class Sheet(QAbstractTableModel):
 
     def set_filter(self, text: str) -> None:
         """Show the rows in which every word of ``text`` occurs, in any case."""
-        words = tuple(text.casefold().split())
+        words = self.needles(text.casefold())
         if words == self._words:
             return
         self.beginResetModel()
         self._words = words
         self._filter()
         self.endResetModel()
+
+    def needles(self, folded: str) -> tuple[str, ...]:
+        """What must occur in the haystack of a row that a casefolded filter text shows."""
+        return tuple(folded.split())
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column, or with -1 return to the order of the file."""

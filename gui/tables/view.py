@@ -81,7 +81,7 @@ class SheetView(QTableView):
         self._noun = noun
         self._forms = tuple(forms)
         self._sortable = sortable
-        self._placeholder = ""
+        self._placeholder = self._unmatched = ""
         self._kept: tuple[int, int, list[int]] = (-1, -1, [])
         self._last_row = -1
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -137,10 +137,22 @@ class SheetView(QTableView):
         """Columns that are not hidden, left to right."""
         return [c for c in range(len(self._sheet.columns)) if not self.isColumnHidden(c)]
 
-    def set_placeholder(self, text: str) -> None:
-        """What stands in place of rows where there are none."""
-        self._placeholder = text
-        self.setAccessibleDescription(text)
+    def set_placeholder(self, text: str, unmatched: str = "") -> None:
+        """What stands in place of rows where there are none, and where the filter hides all."""
+        self._placeholder, self._unmatched = text, unmatched
+        self._tell_empty()
+
+    @property
+    def shown_words(self) -> str:
+        """What stands in place of rows; "" where there are some."""
+        if self._sheet.rows:
+            return ""
+        if not self._sheet.total:
+            return self._placeholder
+        return self._unmatched or tr("Nothing matches the filter. Esc in the filter shows all.")
+
+    def _tell_empty(self) -> None:
+        self.setAccessibleDescription(self.shown_words)
         self.viewport().update()
 
     def enter(self) -> None:
@@ -314,13 +326,13 @@ class SheetView(QTableView):
         super().paintEvent(event)
         if self.hasFocus():
             theme.draw_focus(QPainter(self.viewport()), self.viewport().rect())
-        if self._placeholder and not self._sheet.rows:
+        if words := self.shown_words:
             painter = QPainter(self.viewport())
             painter.setPen(self.palette().placeholderText().color())
             painter.drawText(
                 self.viewport().rect().adjusted(16, 16, -16, -16),
                 int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap),
-                self._placeholder,
+                words,
             )
             painter.end()
 
@@ -367,6 +379,7 @@ class SheetView(QTableView):
             self.selectionModel().setCurrentIndex(index, QItemSelectionModel.SelectionFlag.NoUpdate)
             self.scrollTo(index)
         self._tell_current()
+        self._tell_empty()
         # Qt would do it while it paints, and then paint everything once more.
         self.executeDelayedItemsLayout()
 

@@ -14,11 +14,17 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 import resources
+from core.language import NAMES, speak, tr
 from core.library import Folder
 from core.machine import Machine, custom
+from core.plan.plan import Verdict
+from core.plan.verdict import SHORT_WORDS
+from core.units import UnitSystem
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.panels.library import LibraryDialog
+from gui.tables.model_rows import ModelLine, ModelSheet
+from gui.tables.view import SheetView
 from gui.theme import Theme
 from gui.workers import computer
 from tests.support.gguf_files import Plain, TensorSpec, header_bytes, u32, write
@@ -261,3 +267,60 @@ def test_the_window_has_one_library_and_opens_from_it(
     assert window.document.model.file.paths == (path,)
     dialog.close()
     window.close()
+
+
+@pytest.mark.parametrize("language", NAMES)
+def test_the_word_of_a_verdict_finds_that_verdict_alone(
+    language: str, qtbot: QtBot, theme: Theme
+) -> None:
+    """In Spanish "cabe" is a part of "no cabe"; half a word still finds what holds it."""
+    speak(language)
+    sheet = ModelSheet({"name", "verdict"})
+    every = [ModelLine(verdict.value, verdict=verdict) for verdict in Verdict]
+    sheet.show([*every, ModelLine("neither", state="…")], UnitSystem.GIB, anew=True)
+    for verdict, words in SHORT_WORDS.items():
+        for typed in (tr(words), f"  {tr(words).upper()} ", f"{verdict.value} {tr(words)}"):
+            sheet.set_filter(typed)
+            assert [sheet.lines[row].verdict for row in sheet.rows] == [verdict], typed
+    for part in (tr(SHORT_WORDS[Verdict.FITS])[:-1], tr(SHORT_WORDS[Verdict.DOES_NOT_FIT])[:-1]):
+        sheet.set_filter(part)
+        assert sheet.rows, part
+
+
+def test_a_filter_without_a_match_says_so_and_the_count_follows(
+    qtbot: QtBot, make_dialog: MakeDialog, tmp_path: Path
+) -> None:
+    dialog = make_dialog(tmp_path)
+    wait(qtbot, dialog)
+    assert dialog.table.shown_words.startswith("No model was found.")
+    specimen(tmp_path, "Qwen3-4B")
+    specimen(tmp_path, "Llama-3.3-70B")
+    dialog.search()
+    wait(qtbot, dialog)
+    assert dialog.table.shown_words == ""
+    dialog.filter.setText("cabe")
+    assert dialog.table.shown_words.startswith("No model has “cabe” in its name")
+    assert dialog.table.accessibleDescription() == dialog.table.shown_words
+    assert dialog.status.shown.startswith("2 models,")
+    assert dialog.status.shown.endswith(" · 0 shown")
+    dialog.filter.setText("qwen")
+    assert dialog.status.shown.endswith(" · 1 shown")
+    dialog.filter.clear()
+    assert "shown" not in dialog.status.shown
+
+
+def test_every_filtered_table_tells_an_empty_list_from_one_without_a_match(
+    qtbot: QtBot, theme: Theme
+) -> None:
+    sheet = ModelSheet({"name"})
+    table = SheetView(sheet, "model")
+    qtbot.addWidget(table)
+    table.set_placeholder("Nothing is here yet.")
+    sheet.show([], UnitSystem.GIB, anew=True)
+    sheet.set_filter("qwen")
+    assert table.shown_words == "Nothing is here yet."
+    sheet.show([ModelLine("Llama")], UnitSystem.GIB)
+    assert table.shown_words == "Nothing matches the filter. Esc in the filter shows all."
+    assert table.accessibleDescription() == table.shown_words
+    sheet.set_filter("")
+    assert table.shown_words == table.accessibleDescription() == ""

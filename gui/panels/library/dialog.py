@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.gguf import display
-from core.language import mark, tr
+from core.gguf import display, excerpt
+from core.language import mark, tr, trn
 from core.library import Entry, Folder, known_folders, with_own
 from core.machine.machine import Machine
 from core.problems import Problem
@@ -198,20 +198,36 @@ class LibraryDialog(QDialog):
     # What is shown.
 
     def _show(self, *, anew: bool = False) -> None:
-        units, running = self._document.units, self.feed.running
+        running = self.feed.running
         entries = list(self._entries.values())
         models = [entry for entry in entries if not entry.helper]
         self._shown = entries if self.helpers.isChecked() else models
         lines = [self._lines[entry.path] for entry in self._shown]
-        self.sheet.show(lines, units, anew=anew)
+        self.sheet.show(lines, self._document.units, anew=anew)
         self._fit_columns()
-        words = summary_of(models, len(entries) - len(models), units)
-        self.status.set_text(tr("Searching… {words}", words=words) if running else words)
-        self.table.set_placeholder(tr("Searching…") if running else tr(_EMPTY))
+        self._count()
         self.problems.set_problems(self._faults)
         self.again_button.setVisible(not running)
         self.stop_button.setVisible(running)
         self._show_row()
+
+    def _count(self) -> None:
+        """How many there are, how many of them the filter shows, and why there is no row."""
+        running, shown = self.feed.running, self.sheet.rows
+        models = [entry for entry in self._entries.values() if not entry.helper]
+        words = summary_of(models, len(self._entries) - len(models), self._document.units)
+        if len(shown) != self.sheet.total:
+            part = trn("{count:,} shown", "{count:,} shown", len(shown))
+            words = f"{words} · {part}"
+        self.status.set_text(tr("Searching… {words}", words=words) if running else words)
+        self.table.set_placeholder(
+            tr("Searching…") if running else tr(_EMPTY),
+            tr(
+                "No model has “{words}” in its name, quantization, folder or verdict. "
+                "Esc in the filter shows all.",
+                words=excerpt(self.filter.text()),
+            ),
+        )
 
     def _show_row(self) -> None:
         entry = self._current()
@@ -338,6 +354,7 @@ class LibraryDialog(QDialog):
         self.watcher.directoryChanged.connect(self._changed)
         self._rest.timeout.connect(self.search)
         self.filter.textChanged.connect(self.sheet.set_filter)
+        self.filter.textChanged.connect(self._count)
         self.filter.left.connect(self.table.enter)
         self.table.typed.connect(self.filter.take)
         self.table.opened.connect(self.open_chosen)

@@ -227,14 +227,14 @@ class MetadataPanel(QWidget):
             self.status.set_text("")
             return
         total, shown = self.table.total, len(self.table.rows)
-        placeholder = "" if total else tr("This file holds no metadata.")
-        if total and not shown:
-            placeholder = tr(
+        self.view.set_placeholder(
+            tr("This file holds no metadata."),
+            tr(
                 "“{words}” is in no key and no value. Long arrays are searched one by one: "
                 "choose a key. Esc in the field shows all keys.",
                 words=excerpt(self.filter.text()),
-            )
-        self.view.set_placeholder(placeholder)
+            ),
+        )
         words = [_count_words(total)]
         if shown != total:
             words.append(trn("{count:,} shown", "{count:,} shown", shown))
