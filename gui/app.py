@@ -139,7 +139,7 @@ def _show(files: list[str]) -> int:
     from gui.document import Document
     from gui.language import Speech
     from gui.main_window import MainWindow
-    from gui.main_window.anew import show_again
+    from gui.main_window.anew import show_again, take_down
     from gui.theme import Theme, icon
     from gui.workers import instance
 
@@ -202,8 +202,7 @@ def _show(files: list[str]) -> int:
                 return status
             stored = window.settings  # they may not have reached their file
             gc.unfreeze()
-            window.deleteLater()
-            application.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+            take_down(window)
     finally:
         here.close()
         crash_log.remove()

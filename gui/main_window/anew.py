@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
 from core.language import tr
 from core.remote import FileLink
@@ -59,3 +59,11 @@ def show_again(window: MainWindow, view: View) -> None:
         window.open_path(view.place)
     else:
         window.open_link(view.place)
+
+
+def take_down(window: MainWindow) -> None:
+    """End a window that was closed, and all that was made for it."""
+    # Qt keeps what listens to a document, and that the document: the ring has to be cut.
+    for gone in (window, window.document):
+        gone.deleteLater()
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
 
 from core.language import tr, written
 from core.plan.plan import Verdict
@@ -44,8 +44,8 @@ class ModelLine:
 class ModelSheet(Sheet):
     """Shows lines in the columns that ``names`` lists; new lines keep order and selection."""
 
-    def __init__(self, names: Collection[str]) -> None:
-        super().__init__()
+    def __init__(self, names: Collection[str], parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self._names = names
         self._lines: tuple[ModelLine, ...] = ()
         self._units = UnitSystem.GIB

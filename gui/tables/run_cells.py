@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from PySide6.QtCore import QObject
+
 from core.language import tr, trc, written
 from core.measure import metrics
 from core.measure.diagnosis import point_of
@@ -36,8 +38,8 @@ class _Row:
 class CellSheet(Sheet):
     """Follows a run that grows."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self._rows_of_run: tuple[_Row, ...] = ()
 
     def show(self, run: Run | None, plan: PlanSnapshot | None) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from PySide6.QtCore import QObject
+
 from core.language import tr, trc, written
 from core.machine.machine import spoken_name
 from core.measure.history import Listed
@@ -18,8 +20,8 @@ from gui.tables.sheet import Column, Sheet, longest
 class StoredSheet(Sheet):
     """Runs, the latest first."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self.listed: tuple[Listed, ...] = ()
 
     def show(self, listed: tuple[Listed, ...]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 from pathlib import Path
+from weakref import ref
 
 import pytest
 from PySide6.QtCore import Qt
@@ -14,10 +16,13 @@ from pytestqt.qtbot import QtBot
 import resources
 from core.machine import catalogue
 from gui import app, settings
-from gui.main_window import anew
+from gui.document import Document
+from gui.main_window import MainWindow, anew
 from gui.main_window.measuring import Measuring
 from gui.theme import Theme
+from gui.workers import computer
 from gui.workers.runner import Runner
+from tests.support import every_page
 from tests.support.shown_window import shown_window
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,7 +34,8 @@ import os, signal, sys
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from gui import app
-from gui.main_window import anew
+from gui.document import Document
+from gui.main_window import MainWindow, anew
 from gui.workers.instance import Instance
 
 heard = []
@@ -149,3 +155,24 @@ def test_a_second_start_leaves_a_maximized_window_maximized(
         window.setWindowState(Qt.WindowState.WindowMaximized | Qt.WindowState.WindowMinimized)
         app._come_forward(window, [], "")
         assert window.isMaximized() and not window.isMinimized()
+
+
+def test_of_a_window_that_another_took_the_place_of_nothing_is_kept(
+    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its model may be large: a vocabulary of 250,000 tokens takes tens of megabytes."""
+    monkeypatch.setattr(computer, "detecting", lambda handle: HERE)
+
+    def used() -> tuple[ref[MainWindow], ref[Document]]:
+        window = MainWindow(Document(), theme, tmp_path / "settings.json")
+        window.show()
+        every_page.open_specimen(window, "Qwen3-4B")
+        for _ in (*every_page.pages(window), *every_page.dialogs(window)):
+            pass
+        window.close()
+        anew.take_down(window)
+        return ref(window), ref(window.document)
+
+    window, document = used()
+    gc.collect()
+    assert window() is None and document() is None

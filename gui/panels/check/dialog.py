@@ -286,11 +286,11 @@ class CheckDialog(QDialog):
             tr("Set the &controls like the log"),
             tr("Then both sides are made with the same options"),
         )
-        self.rows = RowSheet()
+        self.rows = RowSheet(self)
         self.table = SheetView(self.rows, "part", sortable=False)
         self.table.setAccessibleName(tr("Plan and engine"))
         self.table.set_placeholder(tr(_EMPTY))
-        self.earlier = HistorySheet()
+        self.earlier = HistorySheet(self)
         self.earlier_view = SheetView(self.earlier, "check", sortable=False)
         self.earlier_view.setAccessibleName(tr("Earlier checks"))
         self.earlier_view.set_placeholder(tr("No check was made yet."))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from PySide6.QtCore import QObject
+
 from core.check.engine_log import MIB, Size
 from core.check.values import REPACKED, Agreement, Row, agreement_words, part_words
 from core.language import mark, tr, written
@@ -19,8 +21,8 @@ _RANGE = MIB // 20
 class RowSheet(Sheet):
     """Part, device, estimate, engine, difference, and why."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
         self._shown: tuple[Row, ...] = ()
         self._units = UnitSystem.GIB
 

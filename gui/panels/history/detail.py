@@ -115,7 +115,7 @@ class ComparisonView(QWidget):
         self.heading = LiveText(Style.HEADLINE, wrap=True)
         self.first = ElidedText(style=Style.BODY)
         self.second = ElidedText(style=Style.BODY)
-        self.sheet = DifferenceSheet()
+        self.sheet = DifferenceSheet(self)
         self.table = SheetView(self.sheet, "figure", sortable=False)
         self.table.setAccessibleName(tr("Differences"))
         self.table.set_placeholder(tr("They have no depth in common."))

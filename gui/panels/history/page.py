@@ -72,7 +72,7 @@ class HistoryPage(QWidget):
         self.copier.finished.connect(self._copied)
         self.problems = ProblemArea({})
         self.filter = FilterEdit(tr("Filter by name, server, model, note…"))
-        self.sheet = StoredSheet()
+        self.sheet = StoredSheet(self)
         self.table = SheetView(self.sheet, "run")
         self.table.setAccessibleName(trc("noun: saved runs", "Runs"))
         self.table.set_placeholder(tr(_EMPTY))

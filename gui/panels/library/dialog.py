@@ -85,7 +85,7 @@ class LibraryDialog(QDialog):
         self._searched = 0.0
         self.feed = Feed("library", self)
         self.watcher = QFileSystemWatcher(self)
-        self.sheet = ModelSheet(_COLUMNS)
+        self.sheet = ModelSheet(_COLUMNS, self)
         self.table = SheetView(self.sheet, "model")
         self.filter = FilterEdit(tr("Filter by name, quantization, folder, “fits”…"))
         self.helpers = QCheckBox(tr("&Helper files"))

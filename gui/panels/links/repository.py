@@ -52,7 +52,7 @@ class RepositoryDialog(QDialog):
         self._waiting: set[Offer] = set()
         self.lister = Runner("repository", self)
         self.checker = Feed("headers", self)
-        self.sheet = ModelSheet(_COLUMNS)
+        self.sheet = ModelSheet(_COLUMNS, self)
         self.table = SheetView(self.sheet, "model")
         self.name = ElidedText(style=Style.HEADLINE)
         self.place = LiveText(Style.MUTED)

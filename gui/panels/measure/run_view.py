@@ -80,7 +80,7 @@ class RunView(QWidget):
             self.tabs.addTab(page, name)
         line = self.fontMetrics().height()
         self.tabs.setMinimumHeight(16 * line)
-        self.sheet = CellSheet()
+        self.sheet = CellSheet(self)
         self.table = SheetView(self.sheet, "depth")
         self.table.setAccessibleName(tr("Measured depths"))
         self.table.set_placeholder(tr("One row for each depth."))

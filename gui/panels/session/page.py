@@ -112,7 +112,7 @@ class SessionPage(QWidget):
         self.reserve = QPushButton()
         self.reserve.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.reserve.clicked.connect(self._reserve)
-        self.sheet = TurnSheet()
+        self.sheet = TurnSheet(self)
         self.table = SheetView(self.sheet, "turn", sortable=True)
         self.table.setAccessibleName(tr("Turns"))
         self.table.row_changed.connect(self._row_changed)
