@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.language import mark
+
 
 class Severity(StrEnum):
-    NOTE = "note"  # worth knowing; every figure stands
-    WARNING = "warning"  # some figures are bounds or missing
-    ERROR = "error"  # the file or the request could not be used
+    NOTE = mark("note")  # worth knowing; every figure stands
+    WARNING = mark("warning")  # some figures are bounds or missing
+    ERROR = mark("error")  # the file or the request could not be used
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QToolTip
 
 from core.drawing import tones
-from core.language import mark, tr
+from core.language import tr
 from core.model.model import Role
 from core.plan.plan import PartKind, Verdict
 from core.plan.verdict import WORDS
@@ -88,14 +88,9 @@ class Colors(tones.Shades):
     def severity(self, severity: Severity) -> Mark:
         """How the severity of a problem is said."""
         color = {Severity.NOTE: self.accent, Severity.WARNING: self.warn, Severity.ERROR: self.bad}
-        return Mark(color[severity], severity.value, tr(_SEVERITIES[severity]))
+        return Mark(color[severity], severity.value, tr(severity.value).capitalize())
 
 
-_SEVERITIES = {
-    Severity.NOTE: mark("Note"),
-    Severity.WARNING: mark("Warning"),
-    Severity.ERROR: mark("Error"),
-}
 # Neighbours in a bar differ in lightness and pattern as well as in hue.
 _P = Qt.BrushStyle
 _PATTERNS = {

@@ -9,23 +9,12 @@ from enum import StrEnum
 from core.check.engine_log import MIB, ZERO, Size
 from core.check.options import device_name, is_host
 from core.language import mark, tr
-from core.plan.plan import PartKind, Plan
+from core.plan.plan import Plan
 from core.plan.settings import used_gpus
 
 REPACKED = mark("repacked weights")
 CACHE_AND_STATE = mark("cache and state")
 SECOND = mark("second context")
-_PARTS = {
-    PartKind.OTHERS: mark("others"),
-    PartKind.WEIGHTS: mark("weights"),
-    PartKind.CACHE: mark("cache"),
-    PartKind.STATE: mark("state"),
-    PartKind.COMPUTE: mark("compute"),
-    PartKind.OUTPUT: mark("output"),
-    PartKind.PROJECTOR: mark("projector"),
-    PartKind.DRAFT: mark("draft"),
-    PartKind.OVERHEAD: mark("overhead"),
-}
 EVERYWHERE = mark("all devices")
 
 LEFT_OUT = mark(
@@ -38,18 +27,10 @@ _WHOLE_MIB = mark("Of this the engine prints whole MiB before it loads.")
 
 
 class Agreement(StrEnum):
-    EQUAL = "equal"  # within the log's rounding
-    DIFFERS = "differs"
-    WITHIN = "within"  # the log gives only a bound, and the estimate keeps it
-    NOT_COMPARED = "not compared"
-
-
-_AGREEMENTS = {
-    Agreement.EQUAL: mark("equal"),
-    Agreement.DIFFERS: mark("differs"),
-    Agreement.WITHIN: mark("within"),
-    Agreement.NOT_COMPARED: mark("not compared"),
-}
+    EQUAL = mark("equal")  # within the log's rounding
+    DIFFERS = mark("differs")
+    WITHIN = mark("within")  # the log gives only a bound, and the estimate keeps it
+    NOT_COMPARED = mark("not compared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +61,9 @@ class Row:
         return self.difference / self.engine.middle
 
 
-def agreement_words(agreement: Agreement) -> str:
-    """An agreement as people read it."""
-    return tr(_AGREEMENTS[agreement])
-
-
 def part_words(part: str) -> str:
     """What a part is called, of the plan's own or of a log."""
-    return tr(next((words for kind, words in _PARTS.items() if kind == part), part))
+    return tr(str(part))
 
 
 def placed(plan: Plan, gpus: list[str]) -> dict[str, int]:

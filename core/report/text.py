@@ -20,7 +20,7 @@ from core.plan.engines import RULES
 from core.plan.plan import DepthPoint, DevicePlan, PartKind, Plan, Settings, SpeedPlan
 from core.plan.speed import tensor_parallel
 from core.plan.verdict import REFUSED, WORDS, why_refused
-from core.problems import Problem, Severity
+from core.problems import Problem
 from core.provenance import format_value
 from core.report.layers import layer_lines
 from core.report.values import all_problems, size_on_disk
@@ -42,11 +42,6 @@ _UNIT = {UnitSystem.GIB: "MiB", UnitSystem.GB: "MB"}
 _ADVICE = 4  # lines
 _ACROSS = 12  # letters for the size of a part
 _SMALL = 100 * 10**6  # below it, parts of a whole MiB say nothing
-_SEVERITIES = {
-    Severity.NOTE: mark("note"),
-    Severity.WARNING: mark("warning"),
-    Severity.ERROR: mark("error"),
-}
 _SUMS = (mark("total"), mark("free"), mark("too much"))  # below the parts of a device
 
 
@@ -350,7 +345,7 @@ def _points(curve: tuple[DepthPoint, ...]) -> list[str]:
 
 def problem_line(problem: Problem) -> str:
     """One problem in one line, its severity first."""
-    word = tr(_SEVERITIES[problem.severity])
+    word = tr(problem.severity.value)
     where = f" ({display(problem.where)})" if problem.where else ""
     advice = f" {display(tr(problem.advice))}" if problem.advice else ""
     return f"{word}: {display(tr(problem.message))}{where}{advice}"

@@ -36,7 +36,7 @@ def place(problem: Problem) -> str:
 
 def details(problem: Problem) -> str:
     """The whole problem as text, for a bug report."""
-    word = tr(problem.severity.capitalize())
+    word = tr(problem.severity.value).capitalize()
     lines = [f"{word} ({problem.code}): {tr(problem.message)}"]
     lines += [line for line in (place(problem), tr(problem.advice)) if line]
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from core.gguf import display, excerpt
 from core.language import code, mark, tr, trc, written
 from core.plan.plan import DevicePlan, Plan, Verdict
 from core.plan.verdict import REFUSED, WORDS, reason, why_refused
-from core.problems import Problem, Severity
+from core.problems import Problem
 from core.provenance import Number, Rank, Source, Unit
 from core.report.html.bar import hatches, memory_bar, swatch
 from core.report.html.curve import legend, speed_curve
@@ -21,11 +21,6 @@ from core.report.values import all_problems, size_on_disk
 from core.units import UnitSystem, format_bytes, format_share, format_tokens
 
 _HEADER = Source(Rank.DERIVED, mark("the file's header and tensor table"))
-_SEVERITIES = {
-    Severity.NOTE: mark("Note"),
-    Severity.WARNING: mark("Warning"),
-    Severity.ERROR: mark("Error"),
-}
 _ICONS = {"fits": "✔", "tight": "◐", "does_not_fit": "✘", "unknown": "?"}
 # Nothing may be loaded, run or sent, whatever a file's name pretends to be.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -274,7 +269,7 @@ def _problems(problems: Sequence[Problem]) -> Markup:
     lines = [
         element(
             "p",
-            element("b", f"{tr(_SEVERITIES[each.severity])}:"),
+            element("b", f"{tr(each.severity.value).capitalize()}:"),
             " ".join(tr(words) for words in (each.message, each.advice) if words),
             class_="problem",
         )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QObject
 
 from core.check.engine_log import MIB, Size
-from core.check.values import REPACKED, Agreement, Row, agreement_words, part_words
+from core.check.values import REPACKED, Agreement, Row, part_words
 from core.language import mark, tr, written
 from core.units import UnitSystem, format_bytes_in, format_share
 from gui.panels.check.history import Record
@@ -148,7 +148,7 @@ def difference(row: Row, unit: str) -> str:
     if row.agreement is Agreement.NOT_COMPARED:
         return "–"
     if row.difference is None or row.agreement is Agreement.EQUAL:
-        return agreement_words(row.agreement)
+        return tr(row.agreement.value)
     share = f" ({format_share(abs(row.share))})" if row.share is not None else ""
     sign = "+" if row.difference > 0 else "−"
     return f"{sign}{format_bytes_in(abs(row.difference), unit)}{share}"
