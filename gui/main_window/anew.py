@@ -10,16 +10,20 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
 from core.language import tr
 from core.remote import FileLink
+from gui.panels.plan.beside import Beside
 
 if TYPE_CHECKING:
     from gui.main_window.window import MainWindow
 
 
 class View(NamedTuple):
-    """What a window showed: the model, read or being read, and the number of its page."""
+    """What a window showed: the model, read or being read, the numbers of its page and of the panel
+    beside it, and the files that were loaded beside the model."""
 
     place: Path | FileLink | None
-    page: int
+    page: int = 0
+    panel: int = 0
+    beside: tuple[tuple[Beside, Path], ...] = ()
 
 
 def choose_language(
@@ -52,13 +56,27 @@ def show_again(window: MainWindow, view: View) -> None:
     """Show what the window before this one showed."""
     if view.place is None:
         return
-    window.opener.ended.connect(
-        lambda: window.page_bar.setCurrentIndex(view.page), Qt.ConnectionType.SingleShotConnection
-    )
+
+    def opened() -> None:
+        if window.document.model is not None:
+            window.page_bar.setCurrentIndex(view.page)
+            window.page.tabs.setCurrentIndex(view.panel)
+            _attach(window, view.beside)
+
+    window.opener.ended.connect(opened, Qt.ConnectionType.SingleShotConnection)
     if isinstance(view.place, Path):
         window.open_path(view.place)
     else:
         window.open_link(view.place)
+
+
+def _attach(window: MainWindow, files: tuple[tuple[Beside, Path], ...]) -> None:
+    if files:
+        attaching = window.attaching
+        attaching.opener.ended.connect(
+            lambda: _attach(window, files[1:]), Qt.ConnectionType.SingleShotConnection
+        )
+        attaching.attach(*files[0])
 
 
 def take_down(window: MainWindow) -> None:

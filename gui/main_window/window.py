@@ -344,9 +344,13 @@ class MainWindow(QMainWindow):
 
     def shown(self) -> View:
         """What another window needs to show the same."""
-        model = self.document.model
-        place = self._opening or self._link or (model.file.header.path if model else None)
-        return View(place, self.page_bar.currentIndex())
+        model, choice = self.document.model, self.document.choice
+        at = self.page_bar.currentIndex(), self.page.tabs.currentIndex()
+        if self._opening is not None or model is None:
+            return View(self._opening, *at)
+        beside = ((kind, getattr(choice, kind.value)) for kind in Beside)
+        files = tuple((kind, found.file.header.path) for kind, found in beside if found is not None)
+        return View(self._link or model.file.header.path, *at, files)
 
     def show_ticks(self) -> None:
         """Tick what was chosen in the menus."""

@@ -16,7 +16,7 @@ from core.plan.choice import Engine
 from core.plan.plan import PartKind
 from gui import settings
 from gui.document import Document
-from gui.main_window import MainWindow
+from gui.main_window import MainWindow, anew
 from gui.panels.plan.beside import Beside
 from gui.theme import Theme
 from gui.workers import computer
@@ -280,3 +280,45 @@ def test_a_margin_that_makes_no_sense_is_forgotten(tmp_path: Path) -> None:
     assert settings.load(path).margins == {"d": 5}
     path.write_text('{"version": 1, "margins": [1, 2]}', "utf-8")
     assert settings.load(path).margins == {}
+
+
+def test_what_lies_beside_the_model_and_the_panel_come_along_to_the_window_that_comes(
+    qtbot: QtBot, theme: Theme, window: MainWindow, tmp_path: Path
+) -> None:
+    """A window of another language shows what the one before it showed."""
+    path = open_llama(qtbot, window, tmp_path)
+    files = {Beside.PROJECTOR: mmproj(tmp_path / "mmproj-F16.gguf"), Beside.DRAFT: path}
+    for kind, file in files.items():
+        with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+            window.attaching.attach(kind, file)
+    window.document.choose(draft_gpu_layers=0)
+    window.page.show_panel(window.page.metadata)
+    window.page_bar.open_named("Compare")
+    window.anew = window.shown()
+    window.close()
+    with shown_window(qtbot, theme, tmp_path, CARD, (1280, 900)) as other:
+        anew.show_again(other, window.anew)
+        qtbot.waitUntil(lambda: other.document.choice.draft is not None, timeout=5000)
+        before, now = window.document.plan, other.document.plan
+        assert before is not None and now is not None
+        assert now.memory == before.memory and now.settings == before.settings
+        assert other.page.tabs.currentIndex() == window.page.tabs.currentIndex() > 0
+        assert other.page_bar.currentIndex() == window.page_bar.currentIndex() > 0
+
+
+def test_a_file_that_went_from_beside_the_model_is_missed_and_the_rest_comes(
+    qtbot: QtBot, theme: Theme, window: MainWindow, tmp_path: Path
+) -> None:
+    open_llama(qtbot, window, tmp_path)
+    gone, there = mmproj(tmp_path / "mmproj-gone.gguf"), tmp_path / "llama.gguf"
+    for kind, file in ((Beside.PROJECTOR, gone), (Beside.DRAFT, there)):
+        with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+            window.attaching.attach(kind, file)
+    view = window.shown()
+    window.close()
+    gone.unlink()
+    with shown_window(qtbot, theme, tmp_path, CARD, (1280, 900)) as other:
+        anew.show_again(other, view)
+        qtbot.waitUntil(lambda: other.document.choice.draft is not None, timeout=5000)
+        assert other.document.choice.projector is None
+        assert any("mmproj-gone" in problem.where for problem in other._failures)
