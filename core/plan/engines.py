@@ -26,8 +26,8 @@ class BeyondTraining(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EngineRules:
-    """How one engine turns options into memory. ``name`` is as its makers
-    write it, ``source`` says who says so. Words are marked for translation.
+    """How one engine turns options into memory. ``name`` is as its makers write it, ``source`` says
+    who says so. Words are marked for translation.
 
     ``per_request``: the context option is for one request and is multiplied by the slots.
     ``unified``: slots share one pool of cells where nobody says otherwise. ``split_by_slots``:

@@ -79,8 +79,8 @@ class CurvesPlot(FramedPlot):
         return self._lines
 
     def set_lines(self, lines: Sequence[Line], depth: int | None = None, title: str = "") -> None:
-        """Draw these; ``depth`` is marked across, ``title`` says
-        what rates they are, ceilings where it is empty. Those without a rate are left out."""
+        """Draw these; ``depth`` is marked across, ``title`` says what rates they are, ceilings
+        where it is empty. Those without a rate are left out."""
         known = tuple(line for line in lines if line.points)
         drawn = known[:MOST]
         now = (drawn, len(known), depth, title or tr("ceiling, tok/s"))

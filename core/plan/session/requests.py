@@ -39,8 +39,7 @@ def timeline(
     """The stretches of a turn, one after the other without a gap; None where not all are known.
 
     A prompt is read in chunks of ``ubatch`` tokens; where those are very many, several make one
-    stretch. The durations are the middle of what is
-    expected; their sum is that of the turn.
+    stretch. The durations are the middle of what is expected; their sum is that of the turn.
     """
     if turn.load is None:
         return None

@@ -138,8 +138,8 @@ class Session:
     token. ``allow`` is the time-out that a client must allow. ``reasoning`` is what the
     thinking of one turn takes, at the last turn. ``entry`` is what the conversation takes when it
     is saved to RAM, at its largest; ``needed`` the context that all turns of all sessions would
-    fit into. ``at_best`` says that durations are bounds: nobody knows what
-    to expect, and no program can be faster.
+    fit into. ``at_best`` says that durations are bounds: nobody knows what to expect, and no
+    program can be faster.
     """
 
     choice: SessionChoice

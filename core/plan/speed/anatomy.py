@@ -55,8 +55,8 @@ _ROLES = {
 @dataclass(frozen=True, slots=True)
 class TokenShare:
     """Bytes of one part of a token. ``name`` is the part, or for a cache the kind of layers, in the
-    reader's language;
-    ``holds`` has the roles that are told apart elsewhere and counted together here."""
+    reader's language; ``holds`` has the roles that are told apart elsewhere and counted together
+    here."""
 
     part: PartOfToken
     name: str
