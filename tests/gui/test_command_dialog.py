@@ -114,6 +114,29 @@ def test_a_pasted_line_says_what_it_would_change_and_changes_it_in_one_step(
     assert document.choice == before
 
 
+def test_a_context_that_is_not_understood_stays_and_every_option_is_accounted_for(
+    dialog: CommandDialog, document: Document
+) -> None:
+    """Once "-c 32k" was not taken over and the context changed all the same; -ngl and -fa were
+    nowhere."""
+    dialog.open_paste()
+    side = dialog.paste_side
+    side.text.setPlainText(
+        "llama-server -m x.gguf -c 32k -ngl 99 --foo 3 -ctk q8_0 -fa on --temp 0.8"
+    )
+    assert side.changes.lines.text().split("\n") == [
+        "K cache type: f16 → q8_0",
+        "It names x.gguf; the open file stays.",
+    ]
+    assert side.already.lines.text() == "-ngl 99, -fa on"
+    unread = [line.split(":")[0] for line in side.unread.lines.text().split("\n")]
+    assert unread == ["-c 32k", "--foo 3"]
+    assert side.no_matter.lines.text() == "--temp 0.8"
+    before = document.choice.context
+    side.apply.click()
+    assert document.choice.context == before
+
+
 def test_it_is_a_step_of_its_own_even_right_after_another(
     dialog: CommandDialog, document: Document
 ) -> None:

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from core.gguf.text import excerpt
 from core.language import tr
 from core.plan.commands import flags
 from core.plan.commands.flags import Flag, Meaning
-from core.plan.commands.found import Found, switched
+from core.plan.commands.found import AGAIN, MOST_TOKENS, Found, switched
+
+# What llama-bench shall test: tokens, and the words that say so.
+_Tests: TypeAlias = dict[Meaning, tuple[int, str]]
 
 # What only ik_llama.cpp has: latent attention, fused experts, repacking at run time.
 _IK = frozenset(("-mla", "-amb", "-fmoe", "-rtr", "-ser", "-fmoe", "-ger", "-khad", "-no-fmoe"))
 _LISTS = re.compile(r"[,+*]|(?<=\d)-(?=\d)")
+# The fields of a choice that an option without its value was meant for.
+_FIELDS = {
+    Meaning.CONTEXT: "context",
+    Meaning.BATCH: "batch",
+    Meaning.UBATCH: "ubatch",
+    Meaning.SLOTS: "slots",
+    Meaning.CACHE_K: "cache_k",
+    Meaning.CACHE_V: "cache_v",
+    Meaning.GPU_LAYERS: "gpu_layers",
+    Meaning.CPU_MOE: "cpu_moe",
+    Meaning.DEVICE: "backend",
+    Meaning.DRAFTED: "drafted",
+    Meaning.DRAFT_CACHE_K: "draft_cache_k",
+    Meaning.DRAFT_CACHE_V: "draft_cache_v",
+    Meaning.DRAFT_LAYERS: "draft_gpu_layers",
+    Meaning.DRAFT_KIND: "draft_head",
+}
 _VALUE_OF_SWITCH = frozenset(("on", "off", "auto", "1", "0", "-1", "true", "false", "enabled"))
 
 
@@ -30,7 +51,7 @@ def is_ik(words: Sequence[str]) -> bool:
 def options(words: Sequence[str], found: Found, *, bench: bool) -> None:
     """Take over what these words say, the last of several alike."""
     known = flags.BENCH if bench else flags.LLAMA
-    tests: dict[Meaning, int] = {}
+    tests: _Tests = {}
     place = 0
     while place < len(words):
         word = words[place]
@@ -53,7 +74,8 @@ def options(words: Sequence[str], found: Found, *, bench: bool) -> None:
             place += len(given)
         text = f"{word}" if joined else " ".join([word, *given])
         if len(given) < flag.values:
-            found.decline(text, tr("its value is missing"))
+            kept = [_FIELDS[flag.meaning]] if flag.meaning in _FIELDS else []
+            found.decline(text, tr("its value is missing"), *kept)
         elif flag.meaning is not None:
             _take(flag, text, given[0] if given else "", found, tests)
         elif flag.why:
@@ -74,6 +96,8 @@ def variable(name: str, value: str, found: Found) -> bool:
         flag = flags.LLAMA["--no-kv-unified"]
     if flag.values or switched(value) is not False:
         _take(flag, f"{name}={value}", value, found, {})
+    else:
+        found.pass_over(f"{name}={value}")
     return True
 
 
@@ -94,10 +118,10 @@ def _is_option(word: str) -> bool:
     return word.startswith("-") and not re.fullmatch(r"-\d+(\.\d+)?", word)
 
 
-def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, int]) -> None:
+def _take(flag: Flag, text: str, value: str, found: Found, tests: _Tests) -> None:
     match flag.meaning:
         case Meaning.MODEL:
-            found.model(value)
+            found.model(text, value)
         case Meaning.CONTEXT:
             found.context(text, value)
         case Meaning.BATCH:
@@ -107,11 +131,11 @@ def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, 
         case Meaning.SLOTS:
             found.slots(text, value)
         case Meaning.UNIFIED:
-            found.changes["unified_cache"] = True
+            found.put(text, unified_cache=True)
         case Meaning.APART:
-            found.changes["unified_cache"] = False
+            found.put(text, unified_cache=False)
         case Meaning.SWA_FULL:
-            found.changes["swa_full"] = True
+            found.put(text, swa_full=True)
         case Meaning.FLASH:
             found.flash(text, _first(text, value, found))
         case Meaning.CACHE_K:
@@ -123,7 +147,7 @@ def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, 
         case Meaning.CPU_MOE:
             found.experts(text, _first(text, value, found))
         case Meaning.ALL_CPU_MOE:
-            found.changes["cpu_moe"] = found.plan.model.shape.layers
+            found.put(text, cpu_moe=found.plan.model.shape.layers)
         case Meaning.DEVICE:
             found.devices(text, value)
         case Meaning.SPLIT_MODE:
@@ -136,9 +160,9 @@ def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, 
         case Meaning.PROJECTOR:
             found.companion("projector", text, value)
         case Meaning.PROJECTOR_ON_GPU:
-            found.changes["projector_on_gpu"] = True
+            found.put(text, projector_on_gpu=True)
         case Meaning.PROJECTOR_IN_RAM:
-            found.changes["projector_on_gpu"] = False
+            found.put(text, projector_on_gpu=False)
         case Meaning.DRAFT:
             found.companion("draft", text, value)
         case Meaning.DRAFTED:
@@ -154,7 +178,9 @@ def _take(flag: Flag, text: str, value: str, found: Found, tests: dict[Meaning, 
         case Meaning.PROMPT | Meaning.GENERATED | Meaning.DEPTH:
             sizes = [int(n) for n in re.findall(r"\d{1,9}", value)]
             if sizes:
-                tests[flag.meaning] = max(sizes)
+                before, tests[flag.meaning] = tests.get(flag.meaning), (max(sizes), text)
+                if before is not None and before[1] != text:
+                    found.decline(before[1], AGAIN)
             else:
                 found.decline(text, tr("no number of tokens"))
 
@@ -169,10 +195,15 @@ def _first(text: str, value: str, found: Found) -> str:
     return parts[0]
 
 
-def _test(tests: dict[Meaning, int], found: Found) -> None:
+def _test(tests: _Tests, found: Found) -> None:
     """llama-bench reserves what its longest test needs: the tokens before, and those of a test."""
-    depth = tests.get(Meaning.DEPTH, 0)
-    most = max(tests.get(Meaning.PROMPT, 512), tests.get(Meaning.GENERATED, 128), 1)
-    found.context("llama-bench -p -n -d", str(depth + most))
-    found.changes["depth"] = min(depth, found.changes.get("context") or depth)
+    sizes = {meaning: size for meaning, (size, _) in tests.items()}
+    depth = sizes.get(Meaning.DEPTH, 0)
+    most = max(sizes.get(Meaning.PROMPT, 512), sizes.get(Meaning.GENERATED, 128), 1)
+    texts = [text for _, text in tests.values()]
+    whole = depth + most
+    if whole <= MOST_TOKENS:
+        found.put(*texts, context=whole, depth=depth)
+    for text in texts if whole > MOST_TOKENS else ():
+        found.number(text, str(whole), 0, MOST_TOKENS, "context")
     found.changes["slots"] = None

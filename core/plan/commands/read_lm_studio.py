@@ -64,7 +64,7 @@ def setting(line: str, found: Found) -> bool:
         "context length": "context",
     }
     if name == lm_studio.RUNTIME.lower() and value == lm_studio.CPU_RUNTIME:
-        found.backend(Backend.CPU)
+        found.backend(text, Backend.CPU)
     elif name in kinds:
         _named(kinds[name], text, value, found)
     else:
@@ -110,21 +110,21 @@ def _named(kind: str, text: str, value: str, found: Found) -> None:
             found.experts(text, value)
         case "unified":
             if (switch := switched(value)) is None:
-                found.decline(text, tr("it is on or off"))
+                found.decline(text, tr("it is on or off"), "unified_cache")
             else:
-                found.changes["unified_cache"] = switch
+                found.put(text, unified_cache=switch)
         case _:
-            if value.lower() not in ("false", "off", "none"):
-                found.cache_type(kind, text, value)
+            off = value.lower() in ("false", "off", "none")
+            found.cache_type(kind, text, "f16" if off else value)
 
 
 def _ratio(text: str, value: str, found: Found) -> None:
     """LM Studio's share of the layers."""
     word = value.strip().lower()
     if word in ("max", "off"):
-        found.changes["gpu_layers"] = "all" if word == "max" else 0
+        found.put(text, gpu_layers="all" if word == "max" else 0)
         return
     if not re.fullmatch(r"\d?\.?\d{1,9}", word) or float(word) > 1:
-        found.decline(text, tr("it is max, off, or a share between 0 and 1"))
+        found.decline(text, tr("it is max, off, or a share between 0 and 1"), "gpu_layers")
         return
     found.layers(text, str(round(float(word) * layer_count(found.plan.model))))

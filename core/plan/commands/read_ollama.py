@@ -73,7 +73,7 @@ def variable(name: str, value: str, found: Found) -> None:
         return
     if name in ollama.HIDDEN.values():
         if value.strip() in ("-1", ""):
-            found.backend(Backend.CPU)
+            found.backend(text, Backend.CPU)
         else:
             found.decline(text, tr("every GPU of the machine is planned"))
         return
@@ -84,7 +84,9 @@ def variable(name: str, value: str, found: Found) -> None:
     if name == ollama.PARALLEL:
         found.slots(text, "-1" if value.strip() == "0" else value)
     elif name == ollama.CONTEXT:
-        if "context" not in found.changes:
+        if "context" in found.changes:
+            found.decline(text, tr("the text has a context that comes before it"))
+        else:
             found.context(text, value)
     elif name == ollama.FLASH:
         found.flash(text, value)
@@ -102,7 +104,7 @@ def _instruction(name: str, value: str, found: Found) -> str:
     found.engine = Engine.OLLAMA
     if name == "FROM":
         found.whole = True
-        found.model(bare(value))
+        found.model(f"{name} {value}", bare(value))
     elif name == "PARAMETER":
         key, _, rest = value.partition(" ")
         parameter(key, bare(rest), found)

@@ -65,7 +65,7 @@ def command(words: Sequence[str], found: Found) -> None:
             case "cache":
                 _cache(text, value or "", found)
             case "model":
-                found.model(value or "")
+                found.model(text, value or "")
             case _ if option == _SHARE and value == str(RULES[Engine.VLLM].reserved_share):
                 found.pass_over(text)  # what is planned anyway
             case _ if option in _DECLINED:
@@ -75,7 +75,7 @@ def command(words: Sequence[str], found: Found) -> None:
             case _ if option.startswith("-"):
                 found.decline(text, tr("what it does to memory is not known here"))
             case _ if option.lower().endswith(".gguf"):
-                found.model(option)
+                found.model(text, option)
             case _:
                 found.pass_over(text)
 
@@ -83,12 +83,12 @@ def command(words: Sequence[str], found: Found) -> None:
 def _length(text: str, value: str, found: Found) -> None:
     """Tokens, with vLLM's suffixes: k is 1,000 and K is 1,024."""
     if value in ("auto", "-1"):
-        found.changes["context"] = found.plan.model.shape.context_length
+        found.put(text, context=found.plan.model.shape.context_length)
         return
     match = _COUNT.fullmatch(value.strip())
     tokens = float(match[1][:12]) * _SUFFIX[match[2]] if match else MOST_TOKENS + 1
     if match is None:
-        found.decline(text, tr("no number of tokens"))
+        found.decline(text, tr("no number of tokens"), "context")
     else:
         found.context(text, str(int(min(tokens, 10**10))))
 
@@ -98,6 +98,7 @@ def _cache(text: str, value: str, found: Found) -> None:
     kind = next((kind for kind, name in vllm.TYPES.items() if name == word), None)
     if kind is None:
         known = ", ".join(vllm.TYPES.values())
-        found.decline(text, tr("of vLLM's cache types {known} are planned", known=known))
+        why = tr("of vLLM's cache types {known} are planned", known=known)
+        found.decline(text, why, "cache_k", "cache_v")
     else:
-        found.changes |= {"cache_k": kind, "cache_v": kind}
+        found.put(text, cache_k=kind, cache_v=kind)

@@ -15,7 +15,7 @@ from core.language import tr
 from core.model import RECIPES
 from core.plan.choice import Choice, Engine
 from core.plan.commands import read_llama, read_lm_studio, read_ollama, read_vllm
-from core.plan.commands.found import Found, Unread, file_name
+from core.plan.commands.found import Found, Taken, Unread, file_name
 from core.plan.commands.shells import Line, Shell, guess, split
 from core.plan.commands.write import QUANTIZE
 from core.plan.engine_words import own_context
@@ -35,13 +35,15 @@ class Reading:
     """What a text says.
 
     ``changes`` are fields of the `Choice`; where the text is a whole command (``whole``) they
-    hold every field that a command decides, the engine's defaults included. ``no_matter`` are
-    options that change neither memory nor speed. ``unread`` was not taken over, each with why.
+    hold every field that a command decides, the engine's defaults included, but for those that it
+    names and that were not understood. ``taken`` are the options that set them, ``no_matter`` those
+    that change neither memory nor speed. ``unread`` was not taken over, each with why.
     """
 
     engine: Engine | None
     changes: dict[str, Any]
     whole: bool
+    taken: tuple[Taken, ...]
     no_matter: tuple[str, ...]
     unread: tuple[Unread, ...]
     notes: tuple[str, ...]
@@ -84,6 +86,7 @@ def _reading(found: Found) -> Reading:
         found.engine,
         changes,
         found.whole,
+        tuple(found.taken),
         tuple(found.no_matter),
         tuple(found.unread),
         tuple(found.notes),
@@ -97,7 +100,9 @@ def _defaults(found: Found) -> dict[str, Any]:
     blank = Choice(engine=engine)
     made = {f.name: getattr(blank, f.name) for f in fields(Choice) if f.name not in kept}
     backend = found.changes.get("backend")
-    if "context" not in found.changes:
+    for name in found.kept:
+        made.pop(name, None)
+    if "context" not in found.changes | dict.fromkeys(found.kept):
         own = own_context(engine, found.plan.model, found.plan.machine, backend)
         made["context"] = own
         made["depth"] = None
@@ -162,8 +167,7 @@ def _command(line: Line, found: Found) -> None:
             _llama(name, words[place + 1 :], found)
             return
         if (image := _IMAGE.search(word)) is not None:
-            found.pass_over(" ".join(words[:place]))
-            _variables(words[:place], found)
+            _container(words[:place], found)
             name = "llama-cli" if "light" in image.group(1) else "llama-server"
             _llama(name, words[place + 1 :], found)
             return
@@ -201,7 +205,7 @@ def _quantize(words: Sequence[str], found: Found) -> None:
     """llama-quantize in.gguf [out.gguf] RECIPE [threads]."""
     recipes = [word.upper() for word in words if word.upper() in RECIPES]
     if recipes:
-        found.changes["requantize"] = recipes[-1]
+        found.put(" ".join([QUANTIZE, *words]), requantize=recipes[-1])
     else:
         found.decline(" ".join([QUANTIZE, *words]), tr("it names no recipe that is known here"))
 
@@ -234,12 +238,18 @@ def _assignments(words: Sequence[str], found: Found) -> int:
     return place
 
 
-def _variables(words: Sequence[str], found: Found) -> None:
-    """Variables among the options of docker: -e NAME=value."""
+def _container(words: Sequence[str], found: Found) -> None:
+    """docker and its options, among them variables: -e NAME=value."""
+    others: list[str] = []
     for word in words:
         match = re.fullmatch(r"(?:--env=|-e)?((?:LLAMA_ARG|OLLAMA)_\w+)=(.*)", word, re.DOTALL)
-        if match is not None:
-            read_ollama.variable(match[1], match[2], found)
+        if match is None:
+            others.append(word)
+            continue
+        if others[-1:] in (["-e"], ["--env"]):
+            others.pop()
+        read_ollama.variable(match[1], match[2], found)
+    found.pass_over(" ".join(others))
 
 
 def _program(word: str) -> str:

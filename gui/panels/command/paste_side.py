@@ -50,6 +50,7 @@ class PasteSide(QWidget):
         self.text.setAccessibleName(tr("A pasted command"))
         self.text.setTabChangesFocus(True)
         self.changes = _Section(tr("It changes"))
+        self.already = _Section(tr("As it is already"))
         self.unread = _Section(tr("Not taken over"))
         self.no_matter = _Section(tr("Without effect on memory and speed"))
         self.then = Text("", Style.STRONG, wrap=True)
@@ -61,7 +62,8 @@ class PasteSide(QWidget):
         answer = QWidget()
         lines = QVBoxLayout(answer)
         lines.setContentsMargins(0, 0, 0, 0)
-        for section in (self.changes, self.unread, self.no_matter):
+        self._sections = (self.changes, self.already, self.unread, self.no_matter)
+        for section in self._sections:
             lines.addWidget(section)
         lines.addStretch(1)
         room = scrolled(answer, tr("What the settings say"))
@@ -93,7 +95,7 @@ class PasteSide(QWidget):
         plan, text = self._document.plan, self.text.toPlainText()
         self.reading = None
         if plan is None or not text.strip():
-            for section in (self.changes, self.unread, self.no_matter):
+            for section in self._sections:
                 section.show_lines(())
             self.then.set_text("")
             self.apply.setEnabled(False)
@@ -105,6 +107,8 @@ class PasteSide(QWidget):
         if reading.changes and not differences(plan, after):
             lines.insert(0, tr("Nothing: these are the settings that are planned already."))
         self.changes.show_lines(lines)
+        already = already_so(reading, plan, after)
+        self.already.show_lines([", ".join(already)] if already else ())
         self.unread.show_lines([each.sentence for each in reading.unread])
         self.no_matter.show_lines([", ".join(reading.no_matter)] if reading.no_matter else ())
         self.then.set_text(self._verdict(after) if wanted else "")
@@ -177,6 +181,16 @@ def differences(before: Plan, after: Plan) -> list[str]:
             words = words[:1].upper() + words[1:]
             lines.append(f"{words}: {_shown(name, old)} → {_shown(name, new)}")
     return lines
+
+
+def already_so(reading: Reading, before: Plan, after: Plan) -> list[str]:
+    """The options that set what is planned without them."""
+
+    def differs(field: str) -> bool:
+        name = "requested_context" if field == "context" else field
+        return bool(getattr(before.settings, name) != getattr(after.settings, name))
+
+    return [each.text for each in reading.taken if not any(map(differs, each.fields))]
 
 
 def _shown(name: str, value: object) -> str:

@@ -137,7 +137,73 @@ def test_what_is_not_understood_is_listed_with_its_reason(llama: Plan) -> None:
     assert "added beside" in reasons["-md d.gguf"]
     assert reading.changes["drafted"] == 4
     assert "before it" in reasons["stray"]
-    assert reading.changes["context"] == 131_072  # nothing that was understood says another
+    kept = {"context", "cache_k", "slots"}  # named, but not understood: they stay
+    assert not kept & reading.changes.keys()
+    assert reading.changes["cache_v"] == "f16"
+    assert not any("names no context" in note for note in reading.notes)
+
+
+_GIVEN = st.sampled_from(sorted(flags.LLAMA)).flatmap(
+    lambda name: st.tuples(
+        st.just(name),
+        st.just("on")  # before it had a value, it was a switch
+        if flags.LLAMA[name].meaning is flags.Meaning.FLASH
+        else st.sampled_from(["20", "32k", "0", "-1", "on", "q8_0", "none", "CUDA0", "x.gguf"]),
+    )
+)
+
+
+@given(st.lists(_GIVEN, max_size=8), st.booleans())
+def test_every_option_that_is_given_stands_in_exactly_one_list(
+    given_options: list[tuple[str, str]], whole: bool
+) -> None:
+    """Taken over, without effect, not taken over; a file that stays closed is named in a note."""
+    options = [
+        " ".join([name, *[value] * flags.LLAMA[name].values]) for name, value in given_options
+    ]
+    text = " ".join(["llama-server", *options] if whole else options)
+    reading = read_settings(text, specimen_plan_once())
+    listed = [
+        *(each.text for each in reading.taken),
+        *reading.no_matter,
+        *{each.text for each in reading.unread},
+    ]
+    named = {text for text in options if text.split()[0] in ("-m", "--model")}
+    assert len(listed) == len(set(listed)), text
+    assert set(options) - named <= set(listed), text
+    if any("x.gguf" in text for text in named):
+        assert any("x.gguf; the open file stays" in note for note in reading.notes)
+    for each in reading.taken:
+        assert set(each.fields) <= reading.changes.keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("llama-server -c 32k", "context"),
+        ("llama-server -ub x", "ubatch"),
+        ("llama-server -np many", "slots"),
+        ("llama-server -ctk q9", "cache_k"),
+        ("llama-server --flash-attn=perhaps", "flash_attention"),
+        ("llama-server -ngl some", "gpu_layers"),
+        ("llama-server -ncmoe few", "cpu_moe"),
+        ("llama-server -dev CUDA0,Vulkan1", "backend"),
+        ("llama-server -c", "context"),
+        ("llama-bench -p 99999999", "context"),
+        ("vllm serve x --max-model-len long", "context"),
+        ("vllm serve x --kv-cache-dtype q9", "cache_k"),
+        ("lms load x -c 32k", "context"),
+        ("lms load x --gpu most", "gpu_layers"),
+        ("FROM x.gguf\nPARAMETER num_ctx 32k", "context"),
+        ("OLLAMA_CONTEXT_LENGTH=32k ollama serve", "context"),
+    ],
+)
+def test_what_is_named_but_not_understood_stays_as_it_is(llama: Plan, text: str, kept: str) -> None:
+    reading = read_settings(text, llama)
+    assert reading.whole
+    assert kept not in reading.changes
+    assert reading.unread
+    assert not any("names no context" in n for n in reading.notes if kept == "context")
 
 
 def test_llama_bench_reserves_its_longest_test(llama: Plan) -> None:
