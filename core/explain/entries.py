@@ -9,7 +9,7 @@ from functools import cache
 from core.explain.addresses import address
 from core.explain.published import runs_with_a_share
 from core.language import mark, tr, written
-from core.machine.machine import Machine, OwnRun
+from core.machine.machine import Machine, OwnRun, english_name
 from core.plan.speed.calibration import BACKEND_NAMES
 from core.plan.speed.published import PublishedRun
 from core.units import format_bandwidth, format_rate, format_share, format_tokens
@@ -29,7 +29,7 @@ class Entry:
     """One run. ``bytes`` are read for a token, ``decode`` is tokens per second, ``share`` is of
     the peak bandwidth (bytes per second; None where only the ceiling is known, tok/s). ``run`` is
     the published one, None for the user's own. ``kind``, ``remark`` and ``source`` are marked for
-    translation."""
+    translation, ``machine`` is for `core.machine.machine.spoken_name`."""
 
     id: str
     machine: str
@@ -106,7 +106,7 @@ def _own(id: str, run: OwnRun, machine: Machine, ceiling: float, size: int) -> E
     name = _NAMES.get(run.backend, run.backend)
     return Entry(
         id,
-        machine.name,
+        english_name(machine),
         name,
         "",
         run.title,

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from core.explain.entries import Entry
 from core.gguf import display
 from core.language import tr, written
+from core.machine.machine import spoken_name
 from core.units import UnitSystem, format_bandwidth, format_bytes, format_share, format_tokens
 from gui.tables.sheet import Column, Sheet, longest
 
@@ -28,11 +29,14 @@ def _haystack(entries: Sequence[Entry]) -> list[str]:
 
 def _columns(entries: Sequence[Entry], units: UnitSystem) -> list[Column]:
     def words(
-        name: str, title: str, read: Callable[[Entry], str], *, ours: bool = False, **more: Any
+        name: str,
+        title: str,
+        read: Callable[[Entry], str],
+        say: Callable[[str], str] = str,
+        **more: Any,
     ) -> Column:
-        """``ours``: they are words of this program, to be translated."""
-        said = map(read, entries)
-        texts = [display(tr(word) if ours else word) for word in said]
+        """``say`` puts what programs get into the reader's words."""
+        texts = [display(say(read(entry))) for entry in entries]
         return Column(
             name,
             title,
@@ -83,15 +87,15 @@ def _columns(entries: Sequence[Entry], units: UnitSystem) -> list[Column]:
             tr("Weights and cache that one token reads"),
         ),
         figure("depth_tokens", tr("Depth"), lambda e: e.depth, lambda v: format_tokens(round(v))),
-        words("machine", tr("Machine"), lambda e: e.machine, stretch=3),
-        words("backend", tr("Backend"), lambda e: e.backend, ours=True, wanted=True),
+        words("machine", tr("Machine"), lambda e: e.machine, spoken_name, stretch=3),
+        words("backend", tr("Backend"), lambda e: e.backend, tr, wanted=True),
         words("model", tr("Model"), lambda e: e.model, wanted=True),
         words("quantization", tr("Quantization"), lambda e: e.quantization, wanted=True),
-        words("kind", tr("Kind"), lambda e: e.kind, ours=True, wanted=True),
+        words("kind", tr("Kind"), lambda e: e.kind, tr, wanted=True),
         words("date", tr("Date"), lambda e: e.date, wanted=True),
         words("program", tr("Program"), lambda e: e.program),
         figure("bandwidth_bytes_s", tr("Peak"), lambda e: e.bandwidth, format_bandwidth),
-        words("remark", tr("Remark"), lambda e: e.remark, ours=True, elide=right),
-        words("source", tr("Source"), lambda e: e.source, ours=True, elide=right),
+        words("remark", tr("Remark"), lambda e: e.remark, tr, elide=right),
+        words("source", tr("Source"), lambda e: e.source, tr, elide=right),
         words("address", tr("Address"), lambda e: e.address, elide=right),
     ]

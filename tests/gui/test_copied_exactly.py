@@ -24,11 +24,11 @@ from core.compare import MachineRow, ModelRow, compare_machines, compare_models,
 from core.compare.columns import as_csv, as_json
 from core.compare.models import Candidate
 from core.compare.tables import grid_columns, machine_columns, model_columns
-from core.explain.entries import published_entries
+from core.explain.entries import own_entries, published_entries
 from core.gguf.header import Array, ValueType
 from core.language import tr
 from core.machine import machine_from, own
-from core.machine.machine import Machine
+from core.machine.machine import Machine, OwnRun, named_here
 from core.measure.history import History, Stored, snapshot
 from core.measure.history.compare import compare
 from core.measure.history.transfer import from_text, to_csv_text, to_json_text
@@ -75,7 +75,14 @@ def specimen_model(word: str = "Llama-3.1-8B") -> Model:
 
 def machines() -> list[tuple[str, Machine]]:
     """Under names of their own: what one that was typed is called holds its sizes."""
-    return [(spec, replace(machine_from(spec), name=f"Machine {spec}")) for spec in SPECS]
+    made = [(spec, replace(machine_from(spec), name=f"Machine {spec}")) for spec in SPECS]
+    return [*made, ("this", this_computer())]
+
+
+def this_computer() -> Machine:
+    """With a run of its own; its name is in the reader's language."""
+    run = OwnRun("", "", "cuda", 0, 45.5, 50.0, "Small", "Q4_K_M", 10**9, 60.0, "2026-01-31")
+    return replace(machine_from(SPECS[0]), id="this", name=named_here("RTX 3090"), runs=(run,))
 
 
 def tensors() -> Sheet:
@@ -135,7 +142,7 @@ def models_compared() -> Sheet:
 
 def published() -> Sheet:
     sheet = Sheet()
-    show_entries(sheet, published_entries(), GIB)
+    show_entries(sheet, [*published_entries(), *own_entries(this_computer())], GIB)
     return sheet
 
 
