@@ -336,6 +336,12 @@ class SheetView(QTableView):
             )
             painter.end()
 
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """What does not move with the rows is not to be moved with their pixels."""
+        super().scrollContentsBy(dx, dy)
+        if self.hasFocus() or self.shown_words:
+            self.viewport().update()
+
     # Sorting, and what survives it.
 
     def _header_clicked(self, column: int) -> None:

@@ -15,6 +15,11 @@ class LineList(QListWidget):
         super().__init__(parent)
         self.setAccessibleName(name)
 
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """The edge stays while the lines move."""
+        super().scrollContentsBy(dx, dy)
+        self.viewport().update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """The lines, and an edge around them."""
         super().paintEvent(event)

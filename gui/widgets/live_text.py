@@ -51,7 +51,7 @@ class LiveText(QLabel):
 
     def heightForWidth(self, width: int) -> int:
         """The height of all lines at this width."""
-        return self._box(width).height()
+        return self._box(width).height() + 2 * self._headroom
 
     def sizeHint(self) -> QSize:
         """Room for the text at its present width."""
@@ -76,13 +76,15 @@ class LiveText(QLabel):
 
     def _follow_font(self) -> None:
         self.setFont(self._style.font())
+        self._headroom = self._style.headroom()
         self._measure()
 
     def _measure(self) -> None:
         if self._wrap:
             hint = QSize(self.width(), self.heightForWidth(self.width()))
         else:
-            hint = QSize(self.fontMetrics().horizontalAdvance(self._live), self._line())
+            height = self._line() + 2 * self._headroom
+            hint = QSize(self.fontMetrics().horizontalAdvance(self._live), height)
         if hint != self._hint:
             self._hint = hint
             self.updateGeometry()

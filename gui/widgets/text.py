@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
+from math import ceil
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFont, QFontDatabase, QFontMetrics, QPalette
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFont, QFontDatabase, QFontMetrics, QImage, QPainter, QPalette
 from PySide6.QtWidgets import QApplication, QLabel, QSizePolicy, QWidget
+
+_INK = 64  # of 255: a paler row nobody misses
+_TALL = "ÁÉÍÓÚÑÜÂÈÅ"
 
 
 def qt_app() -> QApplication:
@@ -52,6 +57,34 @@ class Style(Enum):
         """The measures of that font."""
         return QFontMetrics(self.font())
 
+    def headroom(self) -> int:
+        """Pixels that the accents of capitals reach beyond the height that the font claims."""
+        font = self.font()
+        ratio = qt_app().devicePixelRatio()
+        return _beyond_ascent(font.toString(), font.hintingPreference(), ratio)
+
+
+@lru_cache(maxsize=64)
+def _beyond_ascent(name: str, hinting: QFont.HintingPreference, ratio: float) -> int:
+    """As it is drawn: with hinting, the font's own measures are less than what is inked."""
+    font = QFont()
+    font.fromString(name)
+    font.setHintingPreference(hinting)
+    metrics = QFontMetrics(font)
+    width, height = metrics.horizontalAdvance(_TALL) + metrics.height(), 3 * metrics.height()
+    image = QImage(ceil(width * ratio), ceil(height * ratio), QImage.Format.Format_Grayscale8)
+    image.setDevicePixelRatio(ratio)
+    image.fill(0)
+    painter = QPainter(image)
+    painter.setFont(font)
+    painter.setPen(Qt.GlobalColor.white)
+    painter.drawText(QPoint(0, 2 * metrics.height()), _TALL)
+    painter.end()
+    line = image.bytesPerLine()
+    inked = (n // line for n, value in enumerate(bytes(image.constBits())) if value > _INK)
+    top = next(inked, ceil(height * ratio)) / ratio
+    return max(0, ceil(2 * metrics.height() - top - metrics.ascent()))
+
 
 class Text(QLabel):
     """Plain text in one of the styles. What a file says is never taken for markup."""
@@ -83,3 +116,5 @@ class Text(QLabel):
 
     def _follow_font(self) -> None:
         self.setFont(self._style.font())
+        headroom = self._style.headroom()
+        self.setContentsMargins(0, headroom, 0, headroom)

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
-from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QAccessible, QColor, QGuiApplication
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import (
+    QAccessible,
+    QColor,
+    QFont,
+    QGuiApplication,
+    QImage,
+    QPainter,
+    QPalette,
+)
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QStackedWidget, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -15,12 +26,13 @@ from core.problems import Problem, Severity
 from core.provenance import Number, Rank, Source, Unit
 from gui.theme import DARK, LIGHT, Theme, ThemeMode
 from gui.widgets.banner import Banner, BannerStack, details
+from gui.widgets.elided_text import ElidedText
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.live_text import LiveText
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.note_lines import NoteLines
 from gui.widgets.share_bars import ShareBars, ShareRow
-from gui.widgets.text import Style
+from gui.widgets.text import Style, Text, qt_app
 from gui.widgets.wrap import Wrap
 
 SOURCE = Source(Rank.DERIVED, "file header")
@@ -402,3 +414,64 @@ def test_the_same_cells_once_more_lay_out_nothing(
     cells[1].hide()
     wrap.set_cells(cells)
     assert placed and not cells[1].isHidden()
+
+
+def _inked_rows(width: int, height: int, draw: Callable[[QImage], None]) -> list[int]:
+    image = QImage(width, height, QImage.Format.Format_Grayscale8)
+    image.fill(Qt.GlobalColor.white)
+    draw(image)
+    line, pixels = image.bytesPerLine(), bytes(image.constBits())
+    return [y for y in range(height) if min(pixels[y * line : y * line + width]) < 150]
+
+
+_LETTERS = "ÓÉÑÜ"
+
+
+@pytest.mark.parametrize("size", [8, 9, 11, 15])
+@pytest.mark.parametrize("hinting", list(QFont.HintingPreference))
+@pytest.mark.parametrize("kind", ["plain", "wrapped", "live", "live wrapped", "elided"])
+def test_no_style_of_text_clips_the_accent_of_a_capital(
+    qtbot: QtBot, theme: Theme, size: int, hinting: QFont.HintingPreference, kind: str
+) -> None:
+    """As many rows are inked in the label as on paper without an edge: with hinting a font draws
+    above the ascent that it claims, and "REUTILIZACIÓN" became "REUTILIZACION"."""
+    app = qt_app()
+    before = QFont(app.font())
+    font = QFont("DejaVu Sans", size)
+    font.setHintingPreference(hinting)
+    app.setFont(font)
+    try:
+        for style in Style:
+            label = _label(kind, style)
+            qtbot.addWidget(label)
+            palette = label.palette()
+            for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.PlaceholderText):
+                palette.setColor(role, Qt.GlobalColor.black)
+            palette.setColor(QPalette.ColorRole.Window, Qt.GlobalColor.white)
+            label.setPalette(palette)
+            hint = label.sizeHint()
+            width = max(hint.width(), 4 * label.fontMetrics().maxWidth())
+            height = label.heightForWidth(width) if label.hasHeightForWidth() else hint.height()
+            label.resize(width, height)
+            shown = _inked_rows(width, height, label.render)
+            whole = _inked_rows(width, 90, partial(_on_paper, label.font()))
+            assert len(shown) == len(whole), (style, kind)
+    finally:
+        app.setFont(before)
+
+
+def _on_paper(font: QFont, image: QImage) -> None:
+    painter = QPainter(image)
+    painter.setFont(font)
+    painter.drawText(QPoint(0, 60), _LETTERS)
+    painter.end()
+
+
+def _label(kind: str, style: Style) -> QLabel:
+    if kind == "elided":
+        return ElidedText(_LETTERS, style)
+    if kind.startswith("live"):
+        live = LiveText(style, wrap="wrapped" in kind)
+        live.set_text(_LETTERS)
+        return live
+    return Text(_LETTERS, style, wrap=kind == "wrapped")

@@ -175,6 +175,11 @@ class _Text(QPlainTextEdit):
         super().focusOutEvent(event)
         self.viewport().update()
 
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """The edge stays while the text moves."""
+        super().scrollContentsBy(dx, dy)
+        self.viewport().update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         """The text and the edge."""
         super().paintEvent(event)
