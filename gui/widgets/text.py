@@ -80,9 +80,9 @@ def _beyond_ascent(name: str, hinting: QFont.HintingPreference, ratio: float) ->
     painter.setPen(Qt.GlobalColor.white)
     painter.drawText(QPoint(0, 2 * metrics.height()), _TALL)
     painter.end()
-    line = image.bytesPerLine()
-    inked = (n // line for n, value in enumerate(bytes(image.constBits())) if value > _INK)
-    top = next(inked, ceil(height * ratio)) / ratio
+    line, pixels = image.bytesPerLine(), bytes(image.constBits())
+    rows = (pixels[y * line : y * line + image.width()] for y in range(image.height()))
+    top = next((y for y, row in enumerate(rows) if max(row) > _INK), image.height()) / ratio
     return max(0, ceil(2 * metrics.height() - top - metrics.ascent()))
 
 

@@ -475,3 +475,8 @@ def _label(kind: str, style: Style) -> QLabel:
         live.set_text(_LETTERS)
         return live
     return Text(_LETTERS, style, wrap=kind == "wrapped")
+
+
+def test_no_style_of_text_takes_room_that_its_letters_do_not_need(theme: Theme) -> None:
+    """As the tests' font is drawn, nothing stands above its ascent."""
+    assert [style.headroom() for style in Style] == [0] * len(Style)
