@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 import resources
 from core.machine import Machine, custom
-from gui.main_window import MainWindow
+from gui.main_window import MainWindow, anew
 from gui.panels.links import LinkDialog, RepositoryDialog
 from gui.theme import Theme
 from gui.workers.instance import Instance
@@ -271,3 +271,22 @@ def test_a_link_is_handed_to_the_first_window_as_it_is(
 @pytest.fixture
 def make_instance(tmp_path: Path) -> Callable[[], Instance]:
     return lambda: Instance(tmp_path / "state", {})
+
+
+def test_a_model_behind_a_link_comes_along_to_the_window_of_another_language(
+    qtbot: QtBot, theme: Theme, server: LinkServer, tmp_path: Path
+) -> None:
+    with shown_window(qtbot, theme, tmp_path, COMPUTER) as window:
+        window.finding.open_text(f"{server.url}/m/Small-Q4_K_M.gguf")
+        qtbot.waitUntil(lambda: window.document.model is not None, timeout=5000)
+        view = window.shown()
+    with shown_window(qtbot, theme, tmp_path, COMPUTER) as other:
+        anew.show_again(other, view)
+        qtbot.waitUntil(lambda: other.document.model is not None, timeout=5000)
+        assert other.shown() == view
+    server.files.clear()
+    with shown_window(qtbot, theme, tmp_path, COMPUTER) as other:
+        anew.show_again(other, view)
+        qtbot.waitUntil(lambda: not other.opener.running, timeout=5000)
+        assert other.document.model is None and other._failures
+        assert other.pages.currentWidget() is other.welcome
