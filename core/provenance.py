@@ -133,11 +133,13 @@ def format_value(
 
 
 def origin_words(source: Source) -> str:
-    """Who says so, in the reader's language. Of "catalogue: Apple specifications" that is the first
-    part: the second is somebody's own name or words."""
+    """Who says so, in the reader's language. Of "catalogue: TechPowerUp c2770; bandwidth = bus x
+    clock" those phrases that are known; the rest is somebody's own name or words."""
     known = tr(source.origin)
     who, colon, which = source.origin.partition(": ")
-    return f"{tr(who)}{colon}{which}" if colon and known == source.origin else known
+    if not colon or known != source.origin:
+        return known
+    return f"{tr(who)}: {'; '.join(map(tr, which.split('; ')))}"
 
 
 def source_line(source: Source) -> str:

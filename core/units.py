@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from math import floor
 
-from core.language import tr, written
+from core.language import tr, trc, written
 
 
 class UnitSystem(StrEnum):
@@ -115,6 +115,19 @@ def format_count(count: int) -> str:
         if round(count / step, 2) >= 1:
             return f"{_three_digits(count / step)} {name}"
     return str(count)
+
+
+def format_operations(count: int) -> str:
+    """A count of operations: "35.5 B". Of parameters everybody says B; elsewhere a language may
+    have a way of its own."""
+    for step, words in (
+        (10**12, trc("operations", "{value} T")),
+        (10**9, trc("operations", "{value} B")),
+        (10**6, trc("operations", "{value} M")),
+    ):
+        if round(count / step, 2) >= 1:
+            return words.format(value=_three_digits(count / step))
+    return written(count)
 
 
 def format_tokens(count: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import runpy
 from collections.abc import Iterator
 from gettext import GNUTranslations
@@ -13,6 +14,7 @@ import pytest
 from babel.messages.catalog import Catalog, Message
 
 from core.language import NAMES, SOURCE
+from core.machine.rows import PHRASES
 
 ROOT = Path(__file__).resolve().parent.parent
 TOOL = runpy.run_path(str(ROOT / "packaging" / "make_translations.py"))
@@ -127,3 +129,28 @@ def test_texts_are_whole_and_none_is_translated_before_the_language_is_known() -
             if name in ("trn", "trc") and not all(isinstance(text, ast.Constant) for text in texts):
                 wrong.append(f"{place}:{call.lineno}: `{name}` takes texts as they are")
     assert wrong == []
+
+
+# Figures that are names, or examples of what is typed or read by a program.
+NAMES_OF_THEIR_OWN = (
+    "64GiB@51.2",
+    "127.0.0.1",
+    "GLM 5.2",
+    "gpu_memory_utilization (0.9 unless set)",
+    "The weighbridge reads 21,718,480,960 bytes.",  # a text to try a tokenizer on
+    *PHRASES,  # citations of makers
+)
+
+
+def test_figures_stand_in_braces_so_that_they_are_written_as_the_reader_chose(
+    source: Catalog,
+) -> None:
+    fixed = []
+    for message in source:
+        for form in forms(message.id):
+            plain = re.sub(r"\{[^}]*\}", "", form)
+            for name in NAMES_OF_THEIR_OWN:
+                plain = plain.replace(name, "")
+            if re.search(r"\d[.,]\d", plain):
+                fixed.append(form)
+    assert fixed == []

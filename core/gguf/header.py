@@ -169,6 +169,16 @@ class ModelFile:
         return sum(header.file_bytes for header in self.headers)
 
     @property
+    def whole_bytes(self) -> int | None:
+        """What the file would weigh with all the data of its tensors, where that is not all there;
+        None where it is, and where more files belong to the model."""
+        start = self.header.data_offset
+        if len(self.headers) != 1 or self.missing or start is None or not self.tensors:
+            return None
+        end = start + max(tensor.offset + tensor.bytes for tensor in self.tensors)
+        return end if end > self.file_bytes else None
+
+    @property
     def complete(self) -> bool:
         """False where a shard is missing or data is cut off: totals are lower bounds."""
         return not self.missing and not any(p.missing_bytes for p in self.problems)

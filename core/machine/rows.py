@@ -13,6 +13,38 @@ CHECKED = "2026-11-30"  # when the rows were last held against their sources
 GIB = 2**30
 _CATALOGUE = mark("catalogue")
 MIB = 2**20
+# What the column ``source`` says beside names and numbers of sites; translated where it is shown.
+PHRASES = (
+    mark("bandwidth = bus x clock"),
+    mark("bandwidth = bus bits / 8 x MT/s, for the memory named"),
+    mark("bandwidth = channels x 8 B x MT/s"),
+    mark("bandwidth from the datasheet"),
+    mark("bandwidth as AMD quotes it"),
+    mark("exact from bus and transfer rate"),
+    mark("memory total as the driver reports it"),
+    mark("memory 128 GB as AMD says"),
+    mark("watts: the lowest the maker allows"),
+    mark("arithmetic"),
+    mark("platform maximum not confirmed"),
+    mark("bus width inferred"),
+    mark("one chain of reports"),
+    mark("one stream is limited to one socket"),
+    mark("the system sees two GPUs, figures are for one of them"),
+    mark("some HGX boards have 180 GB and 7.7 TB/s"),
+    mark("bandwidth corrected from 436.2: AMD specifies 484 GB/s (945 MHz x 2 x 2048 bits)"),
+    mark("bandwidth corrected from 512: Intel specifies 560 GB/s for the 16 GB card (17.5 Gbps)"),
+    mark("512 is the 8 GB one"),
+    mark("bandwidth corrected from 288: AMD specifies 10.8 Gbps on 128 bits"),
+    mark("bandwidth corrected from 322.3: AMD specifies 18 Gbps on 128 bits"),
+    mark("Apple specifications (table of Mac configurations)"),
+    mark("Apple rounds it down"),
+    mark("AMD specifications: 128 bits"),
+    mark("AMD specifications: 256 bits of LPDDR5X-8000"),
+    mark("AMD specifications via cpu-spec-dataset"),
+    mark("Intel specifications: LPDDR5X-8533 on the package"),
+    mark("Qualcomm specifications: LPDDR5X-8448"),
+    mark("Qualcomm specifications"),
+)
 
 
 class RowKind(StrEnum):

@@ -28,7 +28,7 @@ _CUDA_NOTE = mark(
 )
 _HIP_MIB = 410
 _HIP_SOURCE = Source(
-    Rank.ESTIMATED, mark("a HIP context of about 0.4 GiB, ggml-org/llama.cpp#23604")
+    Rank.ESTIMATED, mark("a HIP context as one report has it, ggml-org/llama.cpp#23604")
 )
 _NONE_SOURCE = Source(Rank.ASSUMED, mark("no separate context"))
 _NONE_NOTE = mark("The process keeps nothing apart from its buffers that anybody has measured.")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QUrl
-from PySide6.QtGui import QContextMenuEvent, QDesktopServices
+from PySide6.QtGui import QContextMenuEvent, QCursor, QDesktopServices
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -42,9 +42,14 @@ EARLIER_CRASH = Problem(
 
 
 def what_is_this(window: MainWindow) -> None:
-    """Explain the word that the keyboard is on; the whole glossary where it is on none."""
+    """Explain the word that the keyboard is on, else that under the pointer; the whole glossary
+    where neither is on one."""
     here = QApplication.focusWidget()
     found = terms_about(here) if here is not None else []
+    if not found:
+        at = QCursor.pos()
+        under = QApplication.widgetAt(at)
+        found = terms_about(under, at) if under is not None else []
     open_glossary(window, found[0] if found else None)
 
 

@@ -465,7 +465,7 @@ class MainWindow(QMainWindow):
         self._drop_hint = DropHint(self)
         self.page_bar = PageBar(self.page.views)
         pages.add_pages(self)
-        self.message = ElidedText()
+        self.message = ElidedText(sentence=True)
         self._said = QTimer(self)
         self._said.setSingleShot(True)
         self._said.timeout.connect(lambda: self.say(""))

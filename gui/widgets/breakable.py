@@ -1,6 +1,10 @@
-"""Long paths, names and keys on narrow panels."""
+"""Where lines may end: in long paths, names and keys on narrow panels, but in no option."""
 
 from __future__ import annotations
+
+import re
+
+_OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z0-9-]*")
 
 
 def breakable(text: str) -> str:
@@ -8,3 +12,9 @@ def breakable(text: str) -> str:
     for mark in "/\\._-":
         text = text.replace(mark, f"{mark}\u200b")
     return text
+
+
+def unbroken(text: str) -> str:
+    """The same text with options such as --cache-ram each on one line. To be shown, not to be
+    copied."""
+    return _OPTION.sub(lambda found: found[0].replace("-", "-\u2060"), text)

@@ -19,24 +19,28 @@ _OVERHANG = 3
 
 def sentence(plan: DevicePlan, units: UnitSystem) -> str:
     """The bar in words, for who does not see it."""
-    capacity = plan.device.memory
-    total = format_value(plan.total.value, plan.total.unit, units)
-    room = format_value(capacity.value, capacity.unit, units)
+    capacity, total = plan.device.memory, plan.total
     tones = theme.colors().parts
     parts = ", ".join(
         f"{tr(tones[part.kind].word)} {format_value(part.bytes.value, part.bytes.unit, units)}"
         for part in plan.parts
         if part.bytes.value != 0
     )
-    return tr(
-        "{device}: {total} of {room}, {verdict}. {parts}. {rest}.",
-        device=tr(plan.device.name),
-        total=total,
-        room=room,
-        verdict=tr(theme.colors().verdict(plan.verdict).word),
-        parts=parts,
-        rest=rest(plan, units),
-    )
+    facts = {
+        "device": tr(plan.device.name),
+        "total": format_value(total.value, total.unit, units),
+        "room": format_value(capacity.value, capacity.unit, units),
+        "verdict": tr(theme.colors().verdict(plan.verdict).word),
+        "parts": parts or tr("nothing lies on it"),
+        "rest": rest(plan, units),
+    }
+    if capacity.known and total.known:
+        return tr("{device}: {total} of {room}, {verdict}: {parts}; {rest}.", **facts)
+    if capacity.known:
+        return tr("{device} has {room}; how much is needed is not known: {parts}; {rest}.", **facts)
+    if total.known:
+        return tr("{device}: {total}; how much memory it has is not known: {parts}.", **facts)
+    return tr("{device}: neither its memory nor what is needed is known: {parts}.", **facts)
 
 
 def rest(plan: DevicePlan, units: UnitSystem) -> str:

@@ -1,4 +1,4 @@
-"""One line of text that gives way: its middle is left out where there is no room for it."""
+"""One line of text that gives way where there is no room for it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,30 @@ def plain_tip(text: str) -> str:
 
 
 class ElidedText(Text):
-    """Shows as much of a text as fits, both ends kept; the tooltip has all of it."""
+    """Shows as much of a text as fits; the tooltip has all of it. Both ends are kept, as is right
+    for names; of a ``sentence`` the beginning."""
 
     def __init__(
-        self, text: str = "", style: Style = Style.BODY, *, parent: QWidget | None = None
+        self,
+        text: str = "",
+        style: Style = Style.BODY,
+        *,
+        sentence: bool = False,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(text, style, parent=parent)
+        self._mode = Qt.TextElideMode.ElideRight if sentence else Qt.TextElideMode.ElideMiddle
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     @property
     def elided(self) -> bool:
         """Whether something is left out now."""
         return self.fontMetrics().horizontalAdvance(self.text()) > self._room()
+
+    @property
+    def drawn(self) -> str:
+        """What is on the screen."""
+        return self.fontMetrics().elidedText(self.text(), self._mode, self._room())
 
     def sizeHint(self) -> QSize:
         """All of it."""
@@ -53,14 +65,11 @@ class ElidedText(Text):
         return super().event(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The text, its middle left out."""
+        """The text as far as there is room."""
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        text = self.fontMetrics().elidedText(
-            self.text(), Qt.TextElideMode.ElideMiddle, self._room()
-        )
         painter.drawText(
-            self.rect(), int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text
+            self.rect(), int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), self.drawn
         )
 
     def _room(self) -> int:

@@ -6,6 +6,7 @@ from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
+from gui.widgets.breakable import unbroken
 from gui.widgets.text import Style, qt_app
 
 _FLAGS = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
@@ -23,6 +24,7 @@ class LiveText(QLabel):
         super().__init__(parent)
         self._style = style
         self._live = ""
+        self._drawn = ""
         self._wrap = wrap
         self._hint = QSize()
         self.setForegroundRole(style.role)
@@ -41,6 +43,7 @@ class LiveText(QLabel):
         """Show another text."""
         if text != self._live:
             self._live = text
+            self._drawn = unbroken(text) if self._wrap else text
             self.setAccessibleName(text)
             self._measure()
             self.update()
@@ -72,7 +75,7 @@ class LiveText(QLabel):
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
         flags = int(_FLAGS) | (int(Qt.TextFlag.TextWordWrap) if self._wrap else 0)
-        painter.drawText(self.rect(), flags, self._live)
+        painter.drawText(self.rect(), flags, self._drawn)
 
     def _follow_font(self) -> None:
         self.setFont(self._style.font())
@@ -94,7 +97,7 @@ class LiveText(QLabel):
             return QRect(0, 0, 0, self._line())
         room = QRect(0, 0, max(width, 1), 1 << 20)
         flags = int(Qt.AlignmentFlag.AlignLeft) | int(Qt.TextFlag.TextWordWrap)
-        return self.fontMetrics().boundingRect(room, flags, self._live)
+        return self.fontMetrics().boundingRect(room, flags, self._drawn)
 
     def _line(self) -> int:
         return self.fontMetrics().height()

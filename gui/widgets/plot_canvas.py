@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 from PySide6.QtCore import QPointF, QSignalBlocker, Qt
@@ -166,7 +167,10 @@ class PlotCanvas(BarePlot):
             return
         point = self._curve.nearest(self._box.mapSceneToView(position).x())
         if point is not None and point.tok_s is not None:
-            QToolTip.showText(QCursor.pos(), at_point(point, self._curve.spilled), self._view)
+            words = at_point(point, self._curve.spilled)
+            if not self._legend.isVisible():
+                words = f"<p>{escape(words)}</p>{self._legend.html()}"
+            QToolTip.showText(QCursor.pos(), words, self._view)
 
     def _set_axes(self, curve: Curve) -> None:
         known = [p.tok_s for p in curve.reserved + curve.beyond if p.tok_s is not None]

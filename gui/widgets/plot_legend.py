@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import NamedTuple
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -10,6 +11,15 @@ from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from gui import theme
+
+# A piece of each line in letters.
+_PIECES = {
+    Qt.PenStyle.SolidLine: "———",
+    Qt.PenStyle.DashLine: "– – –",
+    Qt.PenStyle.DotLine: "·····",
+    Qt.PenStyle.DashDotLine: "–·–·–",
+}
+_DOT = "●"
 
 
 class Key(NamedTuple):
@@ -47,6 +57,16 @@ class Legend(QGraphicsItem):
     def keys(self) -> tuple[Key, ...]:
         """What is told."""
         return self._keys
+
+    def html(self) -> str:
+        """The same for a tooltip, where the plot has no room: a piece of each line, its words."""
+        c = theme.colors()
+        lines = (
+            f'<span style="color:{getattr(c, key.color)}">'
+            f"<b>{_DOT if key.dot else _PIECES[key.style]}</b></span> {escape(key.words)}"
+            for key in self._keys
+        )
+        return f'<p style="white-space:pre">{"<br>".join(lines)}</p>'
 
     def set_keys(self, keys: Sequence[Key], columns: int = 1) -> None:
         """Tell these, in so many columns."""

@@ -259,3 +259,15 @@ def test_a_source_is_named_once_and_in_the_language_of_the_page() -> None:
     assert "catálogo: " in page
     assert "catalogue: " not in page
     assert "Ficha técnica: " not in page  # the line of the details that the summary says already
+
+
+def test_the_head_has_the_size_of_the_whole_model_and_names_the_machine_once() -> None:
+    path = next(each for each in specimens() if "Qwen3-30B" in each.name)
+    model = model_from(open_file(path))
+    plan = resolve(model, catalogue.machine("nvidia-geforce-rtx-4090"), Choice(context=32_768))
+    page = html(plan)
+    # The model's page lists 18.6 GB for this file; a specimen of it has a few KiB.
+    assert "qwen3moe · Q4_K_M · 17.3 GiB</p>" in page
+    assert "<p>3.42 GiB free on GeForce RTX 4090</p>" in page
+    speed = page[page.index("<h2>Speed") :]
+    assert "Published runs lead to expect 128 to 182 tok/s at depth 0 and " in speed

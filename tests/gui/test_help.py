@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, Qt, QTimer, QUrl
-from PySide6.QtGui import QContextMenuEvent, QDesktopServices
+from PySide6.QtGui import QContextMenuEvent, QCursor, QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from pytestqt.qtbot import QtBot
@@ -28,6 +28,7 @@ from gui.panels.help.keys import OF_WIDGETS, Keys
 from gui.panels.help.tips import FirstSteps
 from gui.panels.passes import PassesDialog
 from gui.theme import Theme
+from gui.widgets.text import Text
 from tests.support import every_page
 from tests.support.scenes import machine
 from tests.support.shown_window import shown_window
@@ -79,6 +80,23 @@ def test_without_a_word_the_whole_glossary_is_offered(qtbot: QtBot, window: Main
     dialog = glossary(window)
     qtbot.waitUntil(dialog.filter.hasFocus)
     assert dialog.list.count() > 50
+    assert dialog.shown is None
+    assert dialog.text.toPlainText() == ""
+
+
+def test_shift_f1_explains_what_the_pointer_is_on_where_the_keyboard_is_on_no_word(
+    opened: MainWindow,
+) -> None:
+    opened.commands.theme.button.setFocus()
+    entry = opened.page.plan.memory.devices[0].entries[PartKind.WEIGHTS]
+    (weights,) = entry.findChildren(Text)
+    before = QCursor.pos()
+    QCursor.setPos(weights.mapToGlobal(weights.rect().center()))
+    try:
+        opened.commands.what_is_this.trigger()
+    finally:
+        QCursor.setPos(before)
+    assert name_shown(opened) == "weights"
 
 
 def test_a_right_click_on_a_word_offers_what_it_means(qtbot: QtBot, opened: MainWindow) -> None:

@@ -10,8 +10,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QLocale
-from PySide6.QtWidgets import QApplication, QDialogButtonBox, QSpinBox
+from PySide6.QtCore import QCoreApplication, QLocale, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QDialogButtonBox,
+    QFileDialog,
+    QLineEdit,
+    QSpinBox,
+    QTreeView,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 import resources
@@ -55,6 +65,59 @@ def test_texts_numbers_boxes_and_the_buttons_of_qt_change_together(
     speech.speak("en", "")
     assert tr("&File") == "&File"
     assert QLocale().toString(123456) == "123,456"
+
+
+def dialog_words(qtbot: QtBot, folder: Path, **modes: object) -> list[str]:
+    """All that Qt's own dialog for files shows or says, in one order."""
+    dialog = QFileDialog(None, "…", str(folder))
+    qtbot.addWidget(dialog)
+    dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
+    for name, mode in modes.items():
+        getattr(dialog, name)(mode)
+    dialog.show()
+    found = []
+    for widget in dialog.findChildren(QWidget):
+        for name in ("text", "toolTip", "accessibleName", "accessibleDescription"):
+            read = getattr(widget, name, None)
+            # What the user types or where the dialog stands is nobody's text.
+            if read is not None and not isinstance(widget, QLineEdit):
+                found.append(read())
+    for view in dialog.findChildren(QTreeView):
+        model = view.model()
+        columns = range(model.columnCount())
+        found += [model.headerData(column, Qt.Orientation.Horizontal) for column in columns]
+    found += [action.text() for action in dialog.findChildren(QAction)]
+    filters = dialog.findChild(QComboBox, "fileTypeCombo")
+    assert filters is not None
+    return [*found, *(filters.itemText(n) for n in range(filters.count()))]
+
+
+@pytest.mark.parametrize("mode", QFileDialog.FileMode)
+@pytest.mark.parametrize("accept", QFileDialog.AcceptMode)
+def test_qts_own_dialog_for_files_has_no_english_word_and_calls_things_as_the_program_does(
+    mode: QFileDialog.FileMode,
+    accept: QFileDialog.AcceptMode,
+    speech: Speech,
+    qtbot: QtBot,
+    tmp_path: Path,
+) -> None:
+    speech.speak("en", "")
+    english = dialog_words(qtbot, tmp_path, setFileMode=mode, setAcceptMode=accept)
+    speech.speak("es", "")
+    spanish = dialog_words(qtbot, tmp_path, setFileMode=mode, setAcceptMode=accept)
+    assert len(english) == len(spanish) > 20
+    same = {one for one, other in zip(english, spanish, strict=True) if one == other}
+    assert [word for word in same if any(map(str.isalpha, word))] == []
+    told = " ".join(spanish).lower().replace("&", "")
+    assert "archivo" in told or "carpeta" in told
+    assert not any(word in told for word in ("fichero", "directorio"))
+
+
+def test_what_nobody_translated_of_qt_stays_in_english(speech: Speech) -> None:
+    speech.speak("es", "")
+    assert QCoreApplication.translate("QFileDialog", "No such text") == "No such text"
+    assert QCoreApplication.translate("Other", "&Look in:") == "&Look in:"
+    assert QCoreApplication.translate("QFileDialog", "&Look in:") == "&Buscar en:"
 
 
 def test_numbers_may_be_written_unlike_the_language(speech: Speech) -> None:

@@ -16,6 +16,7 @@ from core.explain import glossary
 from core.gguf import open_file
 from core.language import NAMES
 from core.machine import catalogue
+from core.machine.rows import PHRASES
 from core.model import model_from
 from core.plan.engines import RULES
 from gui.panels.help.about import PARTS
@@ -62,7 +63,7 @@ def names() -> list[str]:
     found |= {device.name for device in scenes.machine().devices}
     for row in catalogue.all():
         found |= {row.name, row.id, row.vendor, row.architecture, row.memory_type}
-        found.add(row.source)
+        found |= {words for words in row.source.split("; ") if words not in PHRASES}
     for path in resources.specimens():
         file = open_file(path)
         model = model_from(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,6 +12,7 @@ from PySide6.QtGui import QAccessible, QColor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
+from core.language import NAMES, speak, tr
 from core.plan.choice import Choice
 from core.plan.plan import DevicePlan, PartKind, Verdict
 from core.units import UnitSystem
@@ -149,3 +151,17 @@ def test_every_part_is_drawn_in_its_colour_in_both_themes(
             if right - left > 4:
                 ink = {image.pixelColor(x, bar.height() // 2).name() for x in range(left, right)}
                 assert colors.parts[part.kind].color in ink, part.kind
+
+
+@pytest.mark.parametrize("code", NAMES)
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("capacity", [True, False])
+def test_the_sentence_is_whole_whatever_is_known(known: bool, capacity: bool, code: str) -> None:
+    plan = device_plan(known=known, memory=24 * GIB if capacity else None)
+    speak(code)
+    words = sentence(plan, UnitSystem.GIB)
+    unknown = tr("unknown")
+    speak()
+    # No small letter begins after a full stop, and no "unknown" stands where a figure would.
+    assert not re.search(r"\. [^\W\d]", words)
+    assert f"{unknown} of" not in words and f"de {unknown}" not in words

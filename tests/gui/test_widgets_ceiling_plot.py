@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -243,3 +244,18 @@ def test_measured_points_are_drawn_named_and_said(plot: CeilingPlot) -> None:
     assert plot.canvas.legend() == ["ceiling, up to the context chosen", "measured here"]
     assert len(inked(plot, LIGHT.text)) > plain
     assert " Measured: 41.0 tok/s at 32, 36.5 tok/s at 8,192." in plot.accessibleDescription()
+
+
+def test_where_the_legend_has_no_room_the_tooltip_names_every_line(
+    plot: CeilingPlot, qtbot: QtBot
+) -> None:
+    assert plot.canvas is not None
+    spilled = replace(curve(), spilled=points(8_192, LAST))
+    plot.set_curve(spilled)
+    for height, told in ((400, False), (110, True)):
+        plot.resize(600, height)
+        qtbot.waitUntil(lambda: plot.grab() is not None)
+        middle = plot.canvas.widget.mapToScene(plot.canvas.widget.viewport().rect().center())
+        plot.canvas._read(middle)
+        assert ("where the driver spills into RAM" in QToolTip.text()) is told
+        assert "ceiling" not in QToolTip.text() or told

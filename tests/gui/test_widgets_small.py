@@ -12,12 +12,21 @@ from PySide6.QtGui import (
     QColor,
     QFont,
     QGuiApplication,
+    QHelpEvent,
     QImage,
     QPainter,
     QPalette,
+    QTextLayout,
 )
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QLabel,
+    QStackedWidget,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from core.model.model import Role
@@ -26,6 +35,7 @@ from core.problems import Problem, Severity
 from core.provenance import Number, Rank, Source, Unit
 from gui.theme import DARK, LIGHT, Theme, ThemeMode
 from gui.widgets.banner import Banner, BannerStack, details
+from gui.widgets.breakable import unbroken
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.live_text import LiveText
@@ -480,3 +490,37 @@ def _label(kind: str, style: Style) -> QLabel:
 def test_no_style_of_text_takes_room_that_its_letters_do_not_need(theme: Theme) -> None:
     """As the tests' font is drawn, nothing stands above its ascent."""
     assert [style.headroom() for style in Style] == [0] * len(Style)
+
+
+def test_no_line_ends_inside_an_option_and_what_is_heard_is_as_it_was(qtbot: QtBot) -> None:
+    text = LiveText(Style.MUTED, wrap=True)
+    qtbot.addWidget(text)
+    words = "Earlier prompts stay in RAM (--cache-ram) up to -1 GiB - or use --no-mmap."
+    text.set_text(words)
+    assert text.shown == words
+    drawn = unbroken(words)
+    assert drawn.replace("\u2060", "") == words
+    for option in ("--cache-ram", "--no-mmap"):
+        assert option.replace("-", "-\u2060") in drawn
+    assert " -1 GiB - or" in drawn
+    width = text.fontMetrics().horizontalAdvance("in RAM (--cache-")
+    layout = QTextLayout(unbroken("in RAM (--cache-ram)"), text.font())
+    layout.beginLayout()
+    line = layout.createLine()
+    line.setLineWidth(width)
+    layout.endLayout()
+    assert line.textLength() == len("in RAM ")
+
+
+def test_a_sentence_gives_way_at_its_end_and_a_name_in_its_middle(qtbot: QtBot) -> None:
+    words = "Doubtful, measure again when the computer is idle."
+    for sentence in (True, False):
+        text = ElidedText(words, sentence=sentence)
+        qtbot.addWidget(text)
+        text.resize(text.sizeHint().width() // 2, text.sizeHint().height())
+        drawn = text.drawn
+        assert text.elided and drawn.startswith("Doubtful")
+        assert drawn.endswith("…") is sentence
+        place = QPoint(2, 2)
+        QApplication.sendEvent(text, QHelpEvent(QEvent.Type.ToolTip, place, place))
+        assert words in QToolTip.text()

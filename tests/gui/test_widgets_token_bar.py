@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QToolTip
 from pytestqt.qtbot import QtBot
 
 from core.model.model import Role
 from core.plan.plan import PartKind
 from core.units import UnitSystem
+from gui.widgets.elided_text import plain_tip
 from gui.widgets.token_bar import Segment, TokenBar, sentence
 
 SEGMENTS = (
@@ -47,3 +52,30 @@ def test_the_bar_in_words_names_the_largest_part_first(bar: TokenBar) -> None:
         "One token reads 1.00 GB: experts 600 MB, attention 300 MB, cache: full attention 100 MB."
     )
     assert sentence((), UnitSystem.GB) == "What one token reads is not known."
+
+
+def test_every_part_and_the_rest_of_the_width_explain_themselves_to_pointer_and_keyboard(
+    bar: TokenBar, qtbot: QtBot
+) -> None:
+    expected = [
+        "experts: 600 MB (600,000,000 B), 60 % of what one token reads",
+        "attention: 300 MB (300,000,000 B), 30 % of what one token reads",
+        "cache: full attention: 100 MB (100,000,000 B), 10 % of what one token reads",
+        "1.00 GB more are read for a token at the right end of the curve, where the cache is "
+        "fullest",
+    ]
+    for x, words in zip((0, 160, 230, 400), expected, strict=True):
+        place = QPoint(x, 5)
+        QApplication.sendEvent(bar, QHelpEvent(QEvent.Type.ToolTip, place, bar.mapToGlobal(place)))
+        assert QToolTip.text() == plain_tip(words)
+    bar.activateWindow()
+    bar.setFocus(Qt.FocusReason.TabFocusReason)
+    qtbot.waitUntil(bar.hasFocus)
+    seen = [bar.spoken_value()]
+    for _ in range(4):  # once more than there are parts: the last stays
+        QTest.keyClick(bar, Qt.Key.Key_Right)
+        seen.append(bar.spoken_value())
+        assert QToolTip.text() == plain_tip(seen[-1])
+    assert seen == [*expected, expected[-1]]
+    QTest.keyClick(bar, Qt.Key.Key_Home)
+    assert bar.spoken_value() == expected[0]

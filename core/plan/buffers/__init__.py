@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
-from core.language import mark
+from core.language import mark, tr
 from core.machine.machine import Backend
 from core.model.cache_size import FP8, CacheSize
 from core.model.model import Model
@@ -29,9 +29,10 @@ _OUTPUT_SOURCE = Source(Rank.DERIVED, mark("output buffer of llama.cpp b11434, i
 OUTPUT_FORMULA = mark("4 B x (vocabulary + embedding, where it is given out) x slots")
 # bench.truth and tests/core/plan/test_against_llama_cpp.py
 _ERROR = mark(
-    "Of 13,542 buffers that llama.cpp itself reserves for 140 models, 99 % are met within 2 %, "
-    "most to the byte. A kind of layer that none of them has can be further off."
+    "Of {buffers:,} buffers that llama.cpp itself reserves for 140 models, 99 % are met within "
+    "2 %, most to the byte. A kind of layer that none of them has can be further off."
 )
+_BUFFERS = 13_542
 _UNMODELLED = mark("The tensors and keys of this file make no graph that is known.")
 _NO_VOCABULARY = mark("The file does not say how many tokens its vocabulary has.")
 _KEPT = 256  # compiled graphs per model
@@ -104,7 +105,7 @@ def buffer_sizes(
         draft_head=draft_head,
     )
     by_device: list[int | None] = [0] * len(placement.devices)
-    note = _ERROR
+    note = tr(_ERROR, buffers=_BUFFERS)
     try:
         walked = _walked(model, anatomy, key, len(gpus) + 1)
         found = walked.peaks.get(cells)

@@ -108,12 +108,24 @@ class SessionChoice:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A usual session. ``about`` says what it is, ``basis`` where each of its figures is from."""
+    """A usual session. ``about`` says what it is, ``basis`` where each of its figures is from, with
+    the `SEEN` in braces."""
 
     name: str
     about: str
     choice: SessionChoice
     basis: tuple[tuple[str, Source], ...]
+
+
+# Tokens of the sessions that the presets follow.
+SEEN = {
+    "side": 1_000,
+    "least": 100_000,
+    "most": 146_000,
+    "tools": 20_000,
+    "turn": 3_000,
+    "prompt": 8_942,
+}
 
 
 _ASSUMED = Source(Rank.ASSUMED, mark("an ordinary case; nobody measured it"))
@@ -135,7 +147,7 @@ CHAT = Preset(
         pause=60.0,
     ),
     (
-        (mark("a side request of 1,000 tokens"), _reported("ollama/ollama#18264", "2026-09")),
+        (mark("a side request of {side:,} tokens"), _reported("ollama/ollama#18264", "2026-09")),
         (mark("keep-alive of 5 minutes"), _reported(mark("Ollama's default"), "2026-09")),
         (mark("everything else"), _ASSUMED),
     ),
@@ -154,11 +166,11 @@ AGENT = Preset(
     ),
     (
         (
-            mark("a prompt of 100,000 to 146,000 tokens after some 30 turns"),
+            mark("a prompt of {least:,} to {most:,} tokens after some 30 turns"),
             _reported(mark("earendil-works/pi#2013 and anomalyco/opencode#23595"), "2026-09"),
         ),
         (mark("keep-alive of 5 minutes"), _reported(mark("Ollama's default"), "2026-09")),
-        (mark("20,000 tokens of tools, 3,000 a turn, and everything else"), _ASSUMED),
+        (mark("{tools:,} tokens of tools, {turn:,} a turn, and everything else"), _ASSUMED),
     ),
 )
 RETRIEVAL = Preset(
@@ -174,7 +186,10 @@ RETRIEVAL = Preset(
         compact_above=0.8,
     ),
     (
-        (mark("a prompt of 8,942 tokens"), _reported("ralphgrewe/TradingAgents#169", "2026-09")),
+        (
+            mark("a prompt of {prompt:,} tokens"),
+            _reported("ralphgrewe/TradingAgents#169", "2026-09"),
+        ),
         (mark("keep-alive of 5 minutes"), _reported(mark("Ollama's default"), "2026-09")),
         (mark("everything else"), _ASSUMED),
     ),

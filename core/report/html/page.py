@@ -70,7 +70,7 @@ def _head(plan: Plan, name: str, system: UnitSystem) -> Markup:
         facts.append(excerpt(plan.model.architecture))
     if weights.label:
         facts.append(excerpt(weights.label))
-    size = plan.model.weights.file_bytes or size_on_disk(file)
+    size = file.whole_bytes or weights.file_bytes or size_on_disk(file)
     if size is not None:
         facts.append(format_bytes(size, system))
     made = [element("h1", name), element("p", " · ".join(facts), class_="lead")]
@@ -78,11 +78,9 @@ def _head(plan: Plan, name: str, system: UnitSystem) -> Markup:
         refused = why_refused(plan.problems)
         verdict = Verdict.DOES_NOT_FIT if refused else plan.verdict
         word = tr(REFUSED if refused else WORDS[verdict])
-        why = tr(
-            "On {machine}: {reason}",
-            machine=plan.machine.name,
-            reason=tr(refused) or reason(plan, system),
-        )
+        machine, why = plan.machine.name, tr(refused) or reason(plan, system)
+        if refused or tr(machine) not in why:
+            why = tr("On {machine}: {reason}", machine=machine, reason=why)
         made += [
             element("p", f"{_ICONS[verdict.value]} {word}", class_=f"verdict {verdict}"),
             element("p", why),

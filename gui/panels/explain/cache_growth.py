@@ -12,7 +12,7 @@ from core.language import listed, mark, tr
 from core.model.model import Role
 from core.plan.plan import PartKind
 from core.provenance import Input, Number, Rank, Source, Unit
-from core.units import format_count, format_tokens
+from core.units import format_operations, format_tokens
 from gui.document import Document
 from gui.widgets.cache_picture import CachePicture
 from gui.widgets.live_text import LiveText
@@ -186,9 +186,9 @@ class CacheGrowth(QWidget):
             tr(
                 "With the cache the next token takes {operations} operations. Without it all "
                 "{tokens} tokens would be worked out again: {more} operations, for one token.",
-                operations=format_count(moment.operations),
+                operations=format_operations(moment.operations),
                 tokens=format_tokens(moment.depth + 1),
-                more=format_count(moment.operations_without),
+                more=format_operations(moment.operations_without),
             )
         )
 

@@ -30,6 +30,7 @@ class Glossary(QDialog):
         self.list = LineList(tr("Words"))
         self.text = QTextBrowser()
         self.text.setAccessibleName(tr("What it means"))
+        self.text.setPlaceholderText(tr("Choose a word, or search for one."))
         self.text.setOpenLinks(False)
         self.text.document().setDocumentMargin(self.fontMetrics().height() // 2)
         self.text.anchorClicked.connect(self._follow)
@@ -54,10 +55,14 @@ class Glossary(QDialog):
         return self._found[row] if 0 <= row < len(self._found) else None
 
     def show_term(self, term: Term | None = None) -> None:
-        """Come to the front with this word; with the search where there is none."""
+        """Come to the front with this word; where there is none, with the search and no word
+        chosen."""
+        self.filter.clear()
         if term is not None:
-            self.filter.clear()
             self._go(term)
+        else:
+            self.list.setCurrentRow(-1)
+            self.list.scrollToTop()
         self.show()
         self.raise_()
         self.activateWindow()
@@ -69,9 +74,8 @@ class Glossary(QDialog):
         self.list.clear()
         self.list.addItems([term.name for term in self._found])
         if self._found:
-            self.list.setCurrentRow(
-                self._found.index(before) if not words and before in self._found else 0
-            )
+            unasked = self._found.index(before) if before in self._found else -1
+            self.list.setCurrentRow(0 if words else unasked)
         else:
             self.text.setPlainText(tr("Nothing here is called “{words}” or says so.", words=words))
 
@@ -81,6 +85,8 @@ class Glossary(QDialog):
     def _show(self, row: int) -> None:
         if 0 <= row < len(self._found):
             self.text.setHtml(_page(self._found[row], Style.HEADLINE.font().pointSizeF()))
+        else:
+            self.text.clear()
 
     def _follow(self, link: QUrl) -> None:
         term = term_named(link.path())

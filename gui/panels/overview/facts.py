@@ -249,21 +249,18 @@ def decodes(model: Model) -> bool:
 
 def size_of_whole_file(model: Model) -> Number[int] | None:
     """Where the data of the tensors is not all there: what the file would weigh with it."""
-    file = model.file
-    start = file.header.data_offset
-    if len(file.headers) != 1 or file.missing or start is None or not file.tensors:
+    file, whole = model.file, model.file.whole_bytes
+    if whole is None:
         return None
-    end = max(tensor.offset + tensor.bytes for tensor in file.tensors)
-    if start + end <= file.file_bytes:
-        return None
+    start = file.header.data_offset or 0
     return Number(
-        start + end,
+        whole,
         Unit.BYTES,
         _TABLE,
         mark("start of the data + end of the last tensor in it"),
         (
             Input(mark("start of the data"), start, Unit.BYTES),
-            Input(mark("end of the last tensor"), end, Unit.BYTES),
+            Input(mark("end of the last tensor"), whole - start, Unit.BYTES),
             Input(mark("on disk"), file.file_bytes, Unit.BYTES),
         ),
         mark("The data of the tensors is not all there."),

@@ -170,7 +170,7 @@ class _Row(QWidget):
         self.use = QPushButton(trc("button: take this advice", "Use"))
         self.use.setAutoDefault(False)
         self.text = ElidedText()
-        self.cost = ElidedText("", Style.MUTED)
+        self.cost = ElidedText("", Style.MUTED, sentence=True)
         words = Wrap()
         words.set_cells([self.text, self.cost])
         row = QHBoxLayout(self)

@@ -93,7 +93,8 @@ class MemorySection(QWidget):
         self.headline.show_device(headline)
         self.about.set_text(about(headline, named=len(devices) > 1))
         self.verdict.set_verdict(plan.verdict)
-        told = explanation_html(self.about.shown, explain(first.free, units))
+        name = tr("Free on {device}", device=tr(first.device.name))
+        told = explanation_html(name, explain(first.free, units))
         for widget in (self.about, self.verdict):
             widget.setToolTip(told)
         words = reason(plan, [size for size in sizes if size is not headline], units)

@@ -63,12 +63,14 @@ class SpeedSection(QWidget):
         self.bytes = FactLabel(tr("Bytes read for one token"))
         self.low = FactLabel(tr("Decode speed to expect, at least"), style=Style.HEADLINE)
         self.high = FactLabel(tr("Decode speed to expect, at most"), style=Style.HEADLINE)
+        self.expect_where = LiveText(Style.MUTED)
         self._expect = _words(
             Style.HEADLINE,
             Text(trc("expect 12 to 15 tok/s", "expect"), Style.HEADLINE),
             self.low,
             Text(trc("expect 12 to 15 tok/s", "to"), Style.HEADLINE),
             self.high,
+            self.expect_where,
         )
         self.no_data = FactLabel(tr("Decode speed to expect"), style=Style.MUTED)
         self.basis = LiveText(Style.MUTED)
@@ -175,6 +177,8 @@ class SpeedSection(QWidget):
             low = format_value(band.low.value, band.low.unit, units)
             self.low.set_number(band.low, units, _bare(low))
             self.high.set_number(band.high, units)
+            depth = plan.settings.depth
+            self.expect_where.set_text(tr("at {depth:,} tokens", depth=depth) if depth else "")
         else:
             self.no_data.set_number(band.mid, units, tr("expected: no data"))
         self.basis.set_text(tr(band.basis))

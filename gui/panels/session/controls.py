@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 from core.language import mark, tr, trc
 from core.plan.choice import Engine
 from core.plan.session import PRESETS, Change, SessionChoice
-from core.plan.session.choice import LIMITS, MOST_TOKENS
+from core.plan.session.choice import LIMITS, MOST_TOKENS, SEEN
 from core.provenance import RANK_WORDS, Number, Rank, origin_words
 from gui.panels.session.token_field import TokenField
 from gui.widgets.decimal_box import DecimalBox
@@ -223,7 +223,7 @@ class SessionControls(QWidget):
             tr(preset.about),
             "",
             *(
-                f"{tr(what)}: {tr(RANK_WORDS[source.rank]).lower()}, {origin_words(source)}"
+                f"{tr(what, **SEEN)}: {tr(RANK_WORDS[source.rank]).lower()}, {origin_words(source)}"
                 for what, source in preset.basis
             ),
         ]
