@@ -255,7 +255,7 @@ def check_length(
                 "specimen",
                 tr(
                     "Specimen: header only, without the {size} of weights. Dimensions: {origin}",
-                    size=format_bytes(end - data_offset),
+                    size=format_exact_bytes(end - data_offset),
                     origin=excerpt(specimen, 200),
                 ),
                 Severity.NOTE,

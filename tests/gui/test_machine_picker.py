@@ -9,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialogButtonBox, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from core.machine import catalogue, custom, own
+from core.machine import catalogue, combine, custom, own
 from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.plan.combination import CombinationDialog
@@ -247,3 +247,11 @@ def test_a_name_that_has_its_memory_says_it_once(picker: MachinePicker) -> None:
     QTest.keyClicks(picker.box, "rtx 3060 12")
     lines = picker.completer.model()
     assert lines.index(0, 0).data() == "GeForce RTX 3060 12 GB, 360 GB/s"
+
+
+def test_one_line_never_mixes_gib_and_gb() -> None:
+    card = catalogue.machine("nvidia-geforce-rtx-3090")
+    assert summary(card, UnitSystem.GB).endswith("3090, 25.8 GB")
+    beside = combine(card, custom(64 * 2**30, 51.2e9, gpu=False))
+    for units in UnitSystem:
+        assert summary(beside, units).endswith("3090 + 64.0 GiB RAM, 24.0 GiB")

@@ -61,7 +61,7 @@ class ServerSection(QWidget):
         self.list.setFixedHeight(_LINES * line + 10)
         self.state = LiveText(Style.MUTED, wrap=True)
         self.address = QLineEdit()
-        self.address.setPlaceholderText(tr("Another address, like 127.0.0.1:8080"))
+        self.address.setPlaceholderText(tr("Like 127.0.0.1:8080"))
         self.address.setAccessibleName(tr("Address of a server"))
         self.key = QLineEdit()
         self.key.setPlaceholderText(tr("Key, if it needs one"))

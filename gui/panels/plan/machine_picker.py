@@ -51,8 +51,11 @@ def summary(machine: Machine, units: UnitSystem) -> str:
     gpus = [gpu.name for gpu in machine.gpus]
     told = [f"{gpus.count(name)}x {name}" if gpus.count(name) > 1 else name for name in gpus]
     here = f": {' + '.join(dict.fromkeys(told))}" if machine.id == "this" and told else ""
-    size = f", {format_value(memory.value, memory.unit, units)}" if memory.known else ""
-    return f"{tr(machine.name)}{here}{size}"
+    name = tr(machine.name)
+    # One line has one family of units, and a name such as "RTX 3090 + 64.0 GiB RAM" stays as it is.
+    system = UnitSystem.GIB if "GiB" in name else units
+    size = f", {format_value(memory.value, memory.unit, system)}" if memory.known else ""
+    return f"{name}{here}{size}"
 
 
 class _Box(QComboBox):

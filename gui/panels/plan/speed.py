@@ -114,9 +114,9 @@ class SpeedSection(QWidget):
             [
                 Text(tr("SPEED"), Style.HEADING),
                 _words(Style.HEADLINE, word, self.at_start, self._arrow, self.at_depth),
+                self.where,
                 self._expect,
                 self.no_data,
-                self.where,
                 self._prompt,
                 self._shared,
                 self.basis,
