@@ -64,7 +64,8 @@ class Settings:
     whether first steps are shown. ``machine`` is the one of the last time as ``core.machine.spec``
     writes it, "" for this computer. ``choices`` are by the places of models, the latest last, as
     ``core.plan.keeping`` writes them. ``language`` is a code of ``core.language.NAMES``, ""
-    for the system's; ``numbers`` a style of its ``STYLES``, "" for the language's.
+    for the system's; ``numbers`` a style of its ``STYLES``, "" for the language's. ``page`` is
+    the name of the one that was open, "" for the first.
     """
 
     units: UnitSystem = UnitSystem.GIB
@@ -82,6 +83,7 @@ class Settings:
     tips: bool = True
     machine: str = ""
     choices: dict[str, dict[str, Kept]] = field(default_factory=dict)
+    page: str = ""
     links: tuple[str, ...] = ()
     model_folders: tuple[str, ...] = ()
 
@@ -199,6 +201,7 @@ def _from_json(stored: dict[str, Any]) -> Settings:
         tips=stored.get("tips") is not False,
         machine=_text(stored.get("machine")),
         choices=_choices(stored.get("choices")),
+        page=_text(stored.get("page")),
         links=_texts(stored.get("links"))[:RECENT_LIMIT],
         model_folders=_texts(stored.get("model_folders")),
     )

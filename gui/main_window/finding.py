@@ -50,11 +50,22 @@ class Finding(QObject):
 
         if self._library is None:
             self._library = LibraryDialog(self._document, self.folders, self._window)
-            self._library.open_asked.connect(self.file_chosen)
+            self._library.open_asked.connect(self._open_from_library)
             self._library.folders_changed.connect(self.folders_changed)
         self._library.show()
         self._library.raise_()
         self._library.activateWindow()
+
+    def end(self) -> None:
+        """The window is closed, and what came from it."""
+        if self._library is not None:
+            self._library.close()
+
+    def _open_from_library(self, path: Path) -> None:
+        """The list stays open, behind the window that shows what was chosen."""
+        self.file_chosen.emit(path)
+        self._window.raise_()
+        self._window.activateWindow()
 
     def open_text(self, text: str) -> None:
         """Open what was dropped or given as an argument."""

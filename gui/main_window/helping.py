@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QUrl
-from PySide6.QtGui import QContextMenuEvent, QCursor, QDesktopServices
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QCursor,
+    QDesktopServices,
+    QKeyEvent,
+    QKeySequence,
+)
 from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
@@ -61,8 +67,9 @@ def open_glossary(window: MainWindow, term: Term | None = None) -> None:
 
 
 class InDialogs(QObject):
-    """A right click explains words in the window's dialogs as well: whichever has had the keyboard
-    hands its context menus to this."""
+    """What the window does for its dialogs as well: a right click explains words, and the key that
+    quits does, but in a dialog that has to be answered. Whichever has had the keyboard hands on to
+    this what no part of it took."""
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
@@ -71,6 +78,12 @@ class InDialogs(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Only of events that no part of the dialog took."""
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
+            leave = self._window.commands.quit
+            asked = QKeySequence(event.keyCombination()) == leave.shortcut()
+            if asked and isinstance(watched, QDialog) and not watched.isModal():
+                leave.trigger()
+                return True
         if isinstance(event, QContextMenuEvent) and isinstance(watched, QDialog):
             return explain_at(self._window, event, watched)
         return False

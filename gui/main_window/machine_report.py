@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,12 +10,12 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from core.language import tr
 from core.machine import Machine, own, places
 from core.machine.machine import bare_name
+from gui.main_window.taking_away import file_name
 
 
 def save(window: QWidget, machine: Machine, say: Callable[[str], None]) -> None:
     """Ask for a place and write the report there; ``say`` gets a sentence on how it went."""
-    name = re.sub(r"[^\w .()+-]+", " ", bare_name(machine)).strip()
-    suggested = places.home_of() / f"{name[:60] or 'machine'}.json"
+    suggested = places.home_of() / f"{file_name(bare_name(machine)) or 'machine'}.json"
     chosen, _ = QFileDialog.getSaveFileName(
         window, tr("Save machine report"), str(suggested), tr("Machine reports (*.json)")
     )

@@ -64,6 +64,16 @@ class PageBar(QTabBar):
             self._pages[number] = page
         return self._pages[number]
 
+    @property
+    def name(self) -> str:
+        """The page that is shown, by the name it was added with."""
+        return self._names[self.currentIndex()]
+
+    def show_named(self, name: str) -> None:
+        """Bring a page to the front, where there is one of this name."""
+        if name in self._names:
+            self.setCurrentIndex(self._names.index(name))
+
     def open_named(self, name: str) -> None:
         """Bring a page to the front and give it the keyboard."""
         number = self._names.index(name)

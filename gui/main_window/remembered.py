@@ -1,4 +1,4 @@
-"""What was chosen the last time: for each model, and the machine that was planned for."""
+"""What was chosen the last time: for each model, the machine planned for, and the page."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class Remembered:
         self._settings = settings
         # Until it has been given back, what was stored is not overwritten.
         self._machine: str | None = settings().machine
+        self._page: str | None = settings().page
 
     def choice_for(self, model: Model) -> Choice | None:
         """What was chosen for this file the last time; None where nothing was."""
@@ -45,6 +46,15 @@ class Remembered:
             return self._machine
         text = spec_of(self._document.machine)
         return "" if text == THIS else text
+
+    def page(self, shown: str) -> str:
+        """The page to come back to: the one that is shown, once the last one has been."""
+        return shown if self._page is None else self._page
+
+    def last_page(self) -> str:
+        """The page of the last time, told once: for the first model that is opened."""
+        page, self._page = self._page, None
+        return page or ""
 
     def restore_machine(self) -> None:
         """Plan for the machine of the last time; for this computer where that is gone."""

@@ -17,11 +17,18 @@ from gui.panels.help.about import own_version
 from gui.widgets.pictures import pictures
 
 
+def file_name(words: str) -> str:
+    """A name for a file, with nothing that a system takes amiss; a number in it has a point before
+    its tenths, whatever the language."""
+    numbers = re.sub(r"(?<=\d),(?=\d)", ".", words)
+    return re.sub(r"[^\w.()+-]+", " ", numbers).strip()[:60].strip()
+
+
 def ask_for_report(window: QWidget, plan: Plan, units: UnitSystem) -> str:
     """Ask where to, and save the plan as a web page; what came of it, in a sentence ("" for
     nothing)."""
-    name = re.sub(r"[^\w .()+-]+", " ", plan.model.name or plan.model.file.header.path.stem)
-    suggested = places.home_of() / f"{name.strip()[:60] or 'plan'}.html"
+    name = file_name(plan.model.name or plan.model.file.header.path.stem)
+    suggested = places.home_of() / f"{name or 'plan'}.html"
     chosen, _ = QFileDialog.getSaveFileName(
         window, tr("Save report"), str(suggested), tr("Web pages (*.html)")
     )

@@ -212,6 +212,7 @@ class MainWindow(QMainWindow):
         self.kept.keep(choices=self.remembered.choices())
         choice = self.remembered.choice_for(model)
         self.document.set_model(model, choice)
+        self.page_bar.show_named(self.remembered.last_page())
         if choice is not None:
             self.say(tr("As you left this model the last time. Reset (Ctrl+0) takes it back."))
 
@@ -365,6 +366,7 @@ class MainWindow(QMainWindow):
         return {
             "choices": self.remembered.choices(),
             "machine": self.remembered.machine(),
+            "page": self.remembered.page(self.page_bar.name),
             "geometry": self.saveGeometry().toBase64().toStdString(),
             "splitter": self.page.splitter_state(),
         }
@@ -401,6 +403,7 @@ class MainWindow(QMainWindow):
         self.kept.save()
         self.hide()
         self.measuring.end()
+        self.finding.end()
         runners = self.findChildren(Runner)
         for runner in runners:
             runner.cancel()

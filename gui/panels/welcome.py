@@ -27,6 +27,7 @@ from gui.document import Document
 from gui.panels.computer_card import ComputerCard
 from gui.panels.help.tips import Tips
 from gui.widgets.file_card import FileCard
+from gui.widgets.scrolled import PageOfWords
 from gui.widgets.text import Style, Text
 from gui.workers.opening import Summary
 
@@ -66,7 +67,7 @@ class WelcomePanel(QScrollArea):
         self._specimens = _Cards(tr("WELL-KNOWN MODELS, TO TRY IT WITHOUT A DOWNLOAD"))
         for cards in (self._recent, self._specimens):
             cards.chosen.connect(self.chosen)
-        page = QWidget()
+        page = PageOfWords()
         space = self.fontMetrics().height()
         page.setMaximumWidth(_WIDTH * self.fontMetrics().averageCharWidth())
         column = QVBoxLayout(page)

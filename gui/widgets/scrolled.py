@@ -30,6 +30,16 @@ def _frameless(area: QScrollArea, widget: QWidget, name: str) -> QScrollArea:
     return area
 
 
+class PageOfWords(QWidget):
+    """What stands in a scroll area of Qt's and has texts that wrap: as high as they are at the
+    width it has. Qt would keep the height that they need in the narrowest window, and scroll into
+    nothing below them."""
+
+    def minimumSizeHint(self) -> QSize:
+        """The height follows from the width."""
+        return QSize(super().minimumSizeHint().width(), 0)
+
+
 class _Yielding(QScrollArea):
     """Qt's own gives a page of wrapped words all the height that it would like to have."""
 

@@ -81,6 +81,29 @@ def test_nobody_has_chosen_yet_shows_this_computer_and_what_many_ask_about(
     assert texts(page, "machine")[0] == "This computer"
 
 
+def test_where_nobody_has_chosen_the_machine_of_the_plan_stands_after_this_computer(
+    qtbot: QtBot, document: Document
+) -> None:
+    document.set_machine(catalogue.machine("nvidia-geforce-rtx-4090"))
+    page = ComparePage(document, StoredComparison())
+    qtbot.addWidget(page)
+    page.resize(1280, 700)
+    page.show()
+
+    def keys() -> list[str]:
+        return [row.key for row in page.machines.rows]
+
+    qtbot.waitUntil(lambda: keys() == ["this", "nvidia-geforce-rtx-4090", *FIRST[1:]])
+    document.set_machine(catalogue.machine(FIRST[2]))  # one that is there anyway moves nothing
+    document.set_machine(catalogue.machine("apple-m4-max-40-core-gpu"))
+    assert page.chosen.texts == ("this", "nvidia-geforce-rtx-4090", *FIRST[1:])
+    document.set_machine(catalogue.machine("nvidia-geforce-rtx-4080"))
+    assert page.chosen.texts[:3] == ("this", "nvidia-geforce-rtx-4080", "nvidia-geforce-rtx-4090")
+    page.chosen.remove(["nvidia-geforce-rtx-4080"])  # that is a choice: nothing is added any more
+    document.set_machine(catalogue.machine("nvidia-geforce-rtx-4070"))
+    assert page.chosen.texts == ("this", "nvidia-geforce-rtx-4090", *FIRST[1:])
+
+
 def test_the_table_says_what_the_plan_of_each_machine_says(
     page: ComparePage, document: Document
 ) -> None:

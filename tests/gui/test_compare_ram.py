@@ -127,6 +127,9 @@ def test_what_is_no_figure_is_said_and_the_last_one_stays(qtbot: QtBot, document
     page.said.connect(said.append)
     type_into(page.machines.ram.rate, "fast")
     assert said == ["'fast' is no bandwidth; write it like 936 GB/s."]
+    problem = page.machines.ram.problem
+    assert problem.isVisible()  # beside the field, in the words of the dialog
+    assert problem.text() == "'fast' is no bandwidth; write it like 936 GB/s"
     assert page.machines.ram.rate.text() == "51.2 GB/s"
     assert page.chosen.stored.ram == ""
 

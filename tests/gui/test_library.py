@@ -262,11 +262,18 @@ def test_the_window_has_one_library_and_opens_from_it(
     assert window.settings.model_folders == (str(models),)
     dialog.table.selectRow(0)
     dialog.open_button.click()
+    qtbot.waitUntil(window.isActiveWindow, timeout=2000)  # the list stays open, behind it
+    assert dialog.isVisible()
+    assert dialog.windowHandle().transientParent() is None  # a desktop would keep it above
     qtbot.waitUntil(lambda: window.document.model is not None, timeout=5000)
     assert window.document.model is not None
     assert window.document.model.file.paths == (path,)
-    dialog.close()
-    window.close()
+    dialog.activateWindow()
+    dialog.filter.setFocus()
+    qtbot.waitUntil(dialog.filter.hasFocus, timeout=2000)
+    QTest.keyClick(dialog.filter, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    assert not window.isVisible()
+    assert not dialog.isVisible()
 
 
 @pytest.mark.parametrize("language", NAMES)

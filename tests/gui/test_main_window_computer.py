@@ -16,6 +16,7 @@ from core.machine.detect.disk import unknown
 from core.provenance import Number, Rank, Source, Unit
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.taking_away import file_name
 from gui.main_window.this_computer import ThisComputer
 from gui.theme import Theme
 from gui.workers import computer
@@ -354,3 +355,18 @@ def test_the_disk_of_the_open_model_is_timed_and_kept(
         action.trigger()
     assert "too small" in window.message.text()
     assert facts.load(tmp_path / "facts.json") == kept
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        ("GeForce RTX 4090 + 63,7 GiB", "GeForce RTX 4090 + 63.7 GiB"),
+        ("2 x RTX 3090, 48 GiB", "2 x RTX 3090 48 GiB"),
+        ("Qwen3: 30B/A3B", "Qwen3 30B A3B"),
+        ("a/b" * 40, ("a b" * 40)[:60].strip()),
+        ("???", ""),
+    ],
+)
+def test_a_name_that_is_proposed_for_a_file_keeps_its_tenths(words: str, name: str) -> None:
+    """In Spanish a machine is "63,7 GiB": a comma taken out made it "63 7 GiB"."""
+    assert file_name(words) == name

@@ -48,6 +48,33 @@ def stored(window: MainWindow) -> Settings:
     return settings.load(window.kept.path)
 
 
+def test_the_page_that_was_open_comes_back_with_the_first_model(start: Start) -> None:
+    window = start()
+    every_page.open_specimen(window, "Qwen3.6-35B")
+    window.page_bar.open_named("Compare")
+    window.close()
+    assert stored(window).page == "Compare"
+    idle = start()  # a start without a model changes nothing
+    assert idle.document.model is None
+    idle.close()
+    assert stored(idle).page == "Compare"
+    again = start()
+    every_page.open_specimen(again, "Llama-3.1-8B")
+    assert again.page_bar.name == "Compare"
+    again.page_bar.show_named("Plan")
+    every_page.open_specimen(again, "Qwen3.6-35B")  # once is enough
+    assert again.page_bar.name == "Plan"
+    again.close()
+    assert stored(again).page == "Plan"
+
+
+def test_a_stored_page_that_is_none_is_the_first(start: Start, tmp_path: Path) -> None:
+    settings.save(tmp_path / "settings.json", Settings(page="Beauty"))
+    window = start()
+    every_page.open_specimen(window, "Llama-3.1-8B")
+    assert window.page_bar.name == "Plan"
+
+
 def test_the_choice_for_a_model_comes_back_with_it(start: Start) -> None:
     window = start()
     every_page.open_specimen(window, "Qwen3.6-35B")

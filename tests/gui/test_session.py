@@ -172,6 +172,25 @@ def test_a_session_of_unknown_speed_says_what_to_do(document: Document, page: Se
     assert page.request.unknown.isVisible()
 
 
+def test_a_session_beyond_the_trained_context_says_why_none_is_offered(
+    document: Document, page: SessionPage
+) -> None:
+    open_specimen(document, "Llama-3.1-8B", context=16_384)
+    agent(page)
+    page.controls.compacts.setChecked(False)
+    assert page.reserve.isVisible()
+    assert not page.beyond.isVisible()
+    page.controls.take(turns=40)  # 20,000 + 39 x 3,400 + 3,800 = 156,400 tokens
+    assert not page.reserve.isVisible()
+    assert page.beyond.isVisible()
+    assert page.beyond.shown.startswith(
+        "All turns would need 156,672 tokens, more than the 131,072 that the model was trained for"
+    )
+    page.controls.take(turns=20)
+    assert page.reserve.isVisible()
+    assert not page.beyond.isVisible()
+
+
 def test_a_session_that_does_not_fit_offers_a_context_that_does(
     document: Document, page: SessionPage
 ) -> None:

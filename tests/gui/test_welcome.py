@@ -11,7 +11,9 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+import resources
 from core.gguf.header import Kind
+from core.language import NAMES, speak
 from core.machine.machine import DeviceKind
 from core.model.model import Model
 from core.problems import Problem, Severity
@@ -319,3 +321,24 @@ def luminance(color: QColor) -> float:
     channels = (color.redF(), color.greenF(), color.blueF())
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("width", [700, 900, 1280, 1700])
+@pytest.mark.parametrize("language", NAMES)
+def test_it_scrolls_no_further_than_to_the_last_card(
+    qtbot: QtBot, document: Document, width: int, language: str
+) -> None:
+    speak(language)
+    welcome = WelcomePanel(document)
+    qtbot.addWidget(welcome)
+    document.set_this_computer(HERE)
+    welcome.tips.show()
+    welcome.set_specimens(resources.specimens())
+    welcome.resize(width, 500)
+    welcome.show()
+    page = welcome.widget()
+    qtbot.waitUntil(lambda: page.height() > 500, timeout=2000)
+    qtbot.wait(50)
+    cards = welcome.findChildren(FileCard)
+    last = max(card.mapTo(page, card.rect().bottomLeft()).y() for card in cards)
+    assert page.height() - last <= 3 * welcome.fontMetrics().height()

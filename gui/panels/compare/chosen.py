@@ -12,12 +12,13 @@ from core.compare import PROMPT
 from core.language import tr
 from core.machine import Ram, catalogue, in_computer, machine_from, own, ram_from, ram_of
 from core.machine.machine import Machine, with_margin
-from core.machine.spec import THIS
+from core.machine.spec import THIS, spec_of
 from gui.document import LOOKING, Document
 from gui.settings import StoredComparison
 
 MOST = 40  # machines at once
 _OFF = "off"  # cards without a computer around them
+_PLANNED = 3
 # Where nobody has chosen yet: this computer, and what many people ask about.
 FIRST = (
     THIS,
@@ -47,6 +48,8 @@ class Chosen(QObject):
         self._stored = stored
         self._own: dict[str, Machine] = {}
         self.read_own()
+        self._planned: tuple[str, ...] = ()
+        self._note_planned()
         document.machine_changed.connect(self._follow)
         self._here = document.this_computer
 
@@ -57,8 +60,10 @@ class Chosen(QObject):
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What is compared, as it is kept."""
-        return FIRST if self._stored.machines is None else self._stored.machines
+        """What is compared, as it is kept; where nobody has chosen, with what is planned for."""
+        if self._stored.machines is not None:
+            return self._stored.machines
+        return (FIRST[0], *self._planned, *FIRST[1:])
 
     @property
     def own(self) -> tuple[Machine, ...]:
@@ -171,7 +176,17 @@ class Chosen(QObject):
             self.changed.emit()
 
     def _follow(self) -> None:
-        """This computer has been looked at (again)."""
-        if self._document.this_computer is not self._here:
+        """This computer has been looked at (again), or the plan is for another machine."""
+        before = self.texts
+        self._note_planned()
+        if self._document.this_computer is not self._here or self.texts != before:
             self._here = self._document.this_computer
             self.changed.emit()
+
+    def _note_planned(self) -> None:
+        """The machine of the plan; the last ones stay, or a row would go when another is used."""
+        machine = self._document.machine
+        text = spec_of(machine)
+        listed = any(machine == each for _, each in self.machines())
+        if text and not listed and text not in (*FIRST, *self._planned):
+            self._planned = (text, *self._planned)[:_PLANNED]

@@ -8,8 +8,10 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 from core.language import mark, plain, tr
 from core.machine import ASSUMED_RAM, Ram, typed_ram
 from core.units import format_bandwidth, format_bytes, parse_bandwidth, parse_bytes
+from gui import theme
 from gui.panels.compare.chosen import Chosen
 from gui.widgets.live_text import LiveText
+from gui.widgets.mark_label import MarkLabel
 from gui.widgets.text import Style, Text
 from gui.widgets.together import together
 from gui.widgets.wrap import Wrap
@@ -24,7 +26,7 @@ _OFF = mark("a card's computer is not known: no speed where something is left in
 class RamRow(Wrap):
     """A box that switches it on, and two fields; an empty one brings back what is usual.
 
-    ``said`` carries a sentence for the user where a figure is none.
+    Where a figure is none, that stands beside the fields, and ``said`` carries it to the user.
     """
 
     said = Signal(str)
@@ -45,8 +47,13 @@ class RamRow(Wrap):
             field.setFixedWidth(width * letters)
             field.editingFinished.connect(self._typed)
         self.note = LiveText(Style.MUTED)
+        self.problem = MarkLabel(Style.BODY)
         self.set_cells(
-            [together(self.used, self.amount, Text(tr("RAM at")), self.rate), self.note],
+            [
+                together(self.used, self.amount, Text(tr("RAM at")), self.rate),
+                self.problem,
+                self.note,
+            ],
         )
         self.used.clicked.connect(self._switched)
         chosen.changed.connect(self._show)
@@ -74,10 +81,16 @@ class RamRow(Wrap):
                     speed = parse_bandwidth(plain(rate.text()))
                 self._chosen.set_ram(typed_ram(count, speed))
             except ValueError as error:
-                self.said.emit(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+                words = str(error)
+                self.said.emit(f"{words[:1].upper()}{words[1:]}.")
+                self._show()
+                self.problem.set_mark(lambda c: theme.Mark(c.bad, "error", words))
+                self.problem.show()
+                return
         self._show()
 
     def _show(self) -> None:
+        self.problem.hide()
         ram = self._chosen.ram
         self.used.setChecked(ram is not None)
         shown = ram or self._chosen.usual_ram

@@ -73,6 +73,10 @@ class LibraryDialog(QDialog):
         known: Sequence[Folder] | None = None,
     ) -> None:
         super().__init__(parent)
+        # Desktops keep a dialog above its window, which shows what is opened here.
+        self.setWindowFlags(Qt.WindowType.Window)
+        self.winId()
+        self.windowHandle().setTransientParent(None)  # type: ignore[arg-type]  # Qt's own nullptr
         self._document = document
         self._own = tuple(own)
         self._known = tuple(known) if known is not None else known_folders()

@@ -15,6 +15,7 @@ from gui.panels.plan.advice import AdviceList
 from gui.panels.plan.largest import LargestRow
 from gui.panels.plan.machine_picker import MachinePicker
 from gui.panels.plan.memory import MemorySection
+from gui.panels.plan.ram_around import RamAround
 from gui.panels.plan.speed import SpeedSection
 from gui.panels.plan.step_buttons import StepButtons
 from gui.panels.plan.what_if import WhatIfSection
@@ -36,6 +37,8 @@ class PlanPanel(QWidget):
         self.machine.measure_asked.connect(self.measure_asked)
         self.memory = MemorySection()
         self.advice = AdviceList(document)
+        self.ram_around = RamAround()
+        self.ram_around.asked.connect(self.machine.combine)
         self.largest = LargestRow(document)
         self.what_if = WhatIfSection(document)
         self.speed = SpeedSection()
@@ -55,6 +58,7 @@ class PlanPanel(QWidget):
         column.addWidget(_rule())
         column.addWidget(self.memory)
         column.addWidget(self.advice)
+        column.addWidget(self.ram_around)
         column.addWidget(self.largest)
         column.addWidget(_rule())
         column.addLayout(head)
@@ -74,6 +78,7 @@ class PlanPanel(QWidget):
         units = self._document.units
         self.memory.show_plan(plan, units)
         self.advice.show_plan(plan)
+        self.ram_around.show_plan(plan)
         self.largest.show_plan(plan)
         self.what_if.show_plan(plan)
         measurable = plan.machine is self._document.this_computer

@@ -112,6 +112,7 @@ class SessionPage(QWidget):
         self.reserve = QPushButton()
         self.reserve.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.reserve.clicked.connect(self._reserve)
+        self.beyond = LiveText(Style.MUTED, wrap=True)
         self.sheet = TurnSheet(self)
         self.table = SheetView(self.sheet, "turn", sortable=True)
         self.table.setAccessibleName(tr("Turns"))
@@ -206,12 +207,21 @@ class SessionPage(QWidget):
         tokens = -(-(session.needed.value or 0) // _CONTEXT_STEP) * _CONTEXT_STEP
         trained = plan.model.shape.context_length
         ended = session.full_turn or session.pool_turn or session.first(Event.TRUNCATION)
-        offered = bool(ended) and tokens > plan.settings.requested_context
-        if trained is not None and tokens > trained:
-            offered = False
+        wanted = bool(ended) and tokens > plan.settings.requested_context
+        beyond = trained is not None and tokens > trained
         self._wanted = tokens
         self.reserve.setText(tr("Reserve {count} tokens", count=format_tokens(tokens)))
-        self.reserve.setVisible(offered)
+        self.reserve.setVisible(wanted and not beyond)
+        self.beyond.setVisible(wanted and beyond)
+        if wanted and beyond:
+            self.beyond.set_text(
+                tr(
+                    "All turns would need {count} tokens, more than the {trained} that the model "
+                    "was trained for: no context that can be reserved holds them.",
+                    count=format_tokens(tokens),
+                    trained=format_tokens(trained or 0),
+                )
+            )
 
     def _reserve(self) -> None:
         self._document.choose(context=self._wanted, depth=None)
@@ -335,6 +345,7 @@ class SessionPage(QWidget):
             self.legend,
             self.notes,
             self.reserve,
+            self.beyond,
             self.request,
         ):
             column.addWidget(widget)
