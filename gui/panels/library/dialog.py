@@ -75,8 +75,6 @@ class LibraryDialog(QDialog):
         super().__init__(parent)
         # Desktops keep a dialog above its window, which shows what is opened here.
         self.setWindowFlags(Qt.WindowType.Window)
-        self.winId()
-        self.windowHandle().setTransientParent(None)  # type: ignore[arg-type]  # Qt's own nullptr
         self._document = document
         self._own = tuple(own)
         self._known = tuple(known) if known is not None else known_folders()
@@ -254,6 +252,7 @@ class LibraryDialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         """Search when somebody looks, and not before: a disk may sleep."""
         super().showEvent(event)
+        self.windowHandle().setTransientParent(None)  # type: ignore[arg-type]  # Qt's own nullptr
         self._show_machine()
         self._come_back()
         self.filter.setFocus()
