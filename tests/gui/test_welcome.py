@@ -337,6 +337,7 @@ def test_it_scrolls_no_further_than_to_the_last_card(
     welcome.resize(width, 500)
     welcome.show()
     page = welcome.widget()
+    assert page is not None
     qtbot.waitUntil(lambda: page.height() > 500, timeout=2000)
     qtbot.wait(50)
     cards = welcome.findChildren(FileCard)
