@@ -36,10 +36,9 @@ class Ram:
         whole, rest = divmod(self.size, 2**30)
         return f"{f'{self.size}B' if rest else f'{whole}GiB'}@{self.rate / 1e9:.12g}"
 
-    @property
-    def words(self) -> str:
+    def words(self, system: units.UnitSystem = units.UnitSystem.GIB) -> str:
         """ "64.0 GiB RAM at 51.2 GB/s"."""
-        size, rate = units.format_bytes(self.size), units.format_bandwidth(self.rate)
+        size, rate = units.format_bytes(self.size, system), units.format_bandwidth(self.rate)
         return tr("{size} RAM at {rate}", size=size, rate=rate)
 
     @property

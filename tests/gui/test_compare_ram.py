@@ -16,6 +16,7 @@ from core.language import speak
 from core.machine import catalogue, custom, machine_from
 from core.model import model_from
 from core.plan import resolve
+from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.compare import ComparePage
 from gui.settings import StoredComparison
@@ -154,3 +155,20 @@ def test_ram_is_typed_as_it_is_shown_with_the_readers_numbers(
     type_into(row.amount, "48,5 GiB")
     assert row.amount.text() == "48,5 GiB"
     assert page.chosen.stored.ram == f"{round(48.5 * GIB)}B@51.2"
+
+
+def test_ram_is_shown_and_typed_in_the_unit_that_the_reader_chose(
+    qtbot: QtBot, document: Document
+) -> None:
+    page = shown(qtbot, document, STORED)
+    row = page.machines.ram
+    document.set_units(UnitSystem.GB)
+    assert row.amount.text() == "68.7 GB"
+    assert row.note.shown.startswith("each with 68.7 GB RAM at 51.2 GB/s")
+    # What was not typed is kept to the byte, however it is shown.
+    type_into(row.rate, "60")
+    assert page.chosen.stored.ram == "64GiB@60"
+    type_into(row.amount, "96")
+    assert page.chosen.stored.ram == "96000000000B@60"
+    document.set_units(UnitSystem.GIB)
+    assert row.amount.text() == "89.4 GiB"

@@ -107,7 +107,7 @@ class CatalogueView(QWidget):
         wanted, texts = self.filters.wanted(), set(self._chosen.texts)
         fitting = self.filters.only_fitting.isChecked()
         units, ram = self._document.units, self._chosen.ram
-        around = ram.words if ram else ""
+        around = ram.words(units) if ram else ""
         dots = [
             self._dot(point, point.row.id in texts, around)
             for point in self._points

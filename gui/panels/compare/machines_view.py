@@ -159,6 +159,7 @@ class MachinesView(QScrollArea):
         self._shown = tuple(row.key for row in self._rows)
         columns = machine_columns(self._chosen.stored.currency)
         self.sheet.show(columns, self._rows, self._document.units)
+        self.ram.show_units(self._document.units)
         self.table.share_room()
         new = [key for key in self._shown if key not in before]
         if before and new:

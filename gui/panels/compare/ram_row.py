@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from core.language import mark, plain, tr
 from core.machine import ASSUMED_RAM, Ram, typed_ram
-from core.units import format_bandwidth, format_bytes, parse_bandwidth, parse_bytes
+from core.units import UnitSystem, format_bandwidth, format_bytes, parse_bandwidth, parse_bytes
 from gui import theme
 from gui.panels.compare.chosen import Chosen
 from gui.widgets.live_text import LiveText
@@ -34,6 +34,7 @@ class RamRow(Wrap):
     def __init__(self, chosen: Chosen, parent: QWidget | None = None) -> None:
         super().__init__(parent=parent)
         self._chosen = chosen
+        self._units = UnitSystem.GIB
         letters = self.fontMetrics().averageCharWidth()
         self.used = QCheckBox(tr("Cards sit in a computer wit&h"))
         self.used.setToolTip(tr(_WHY))
@@ -59,6 +60,12 @@ class RamRow(Wrap):
         chosen.changed.connect(self._show)
         self._show()
 
+    def show_units(self, units: UnitSystem) -> None:
+        """Sizes are shown, and bare numbers read, in this unit."""
+        if units is not self._units:
+            self._units = units
+            self._show()
+
     def _switched(self, on: bool) -> None:
         if on:
             self._chosen.forget_ram()
@@ -75,8 +82,8 @@ class RamRow(Wrap):
             try:
                 # What was not typed is kept as it is, not as it is rounded.
                 count, speed = now.size, now.rate
-                if size.text() != format_bytes(count):
-                    count = parse_bytes(plain(size.text()), "GiB")
+                if size.text() != format_bytes(count, self._units):
+                    count = parse_bytes(plain(size.text()), self._units.value)
                 if rate.text() != format_bandwidth(speed):
                     speed = parse_bandwidth(plain(rate.text()))
                 self._chosen.set_ram(typed_ram(count, speed))
@@ -95,14 +102,16 @@ class RamRow(Wrap):
         self.used.setChecked(ram is not None)
         shown = ram or self._chosen.usual_ram
         for field, text in (
-            (self.amount, format_bytes(shown.size)),
+            (self.amount, format_bytes(shown.size, self._units)),
             (self.rate, format_bandwidth(shown.rate)),
         ):
             field.setEnabled(ram is not None)
             field.setText(text)
             field.setModified(False)
         self.note.set_text(
-            tr("each with {ram}, {why}", ram=ram.words, why=self._why(ram)) if ram else tr(_OFF)
+            tr("each with {ram}, {why}", ram=ram.words(self._units), why=self._why(ram))
+            if ram
+            else tr(_OFF)
         )
 
     def _why(self, ram: Ram) -> str:

@@ -66,7 +66,7 @@ def test_it_is_this_computers_ram_where_both_are_known_else_an_assumption() -> N
     assert ram_of(here).host.bandwidth == here.devices[0].bandwidth
     for machine in (None, custom(31 * GIB, gpu=False), custom(24 * GIB, 273e9, unified=True)):
         assert ram_of(machine) == ASSUMED_RAM
-    assert ASSUMED_RAM.words == "64.0 GiB RAM at 51.2 GB/s"
+    assert ASSUMED_RAM.words() == "64.0 GiB RAM at 51.2 GB/s"
     assert ASSUMED_RAM.host.bandwidth.source.rank is Rank.ASSUMED
 
 
