@@ -162,7 +162,8 @@ class Amount(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(style.metrics().horizontalAdvance(" "))
-        for widget in (self.total, Text(trc("23.14 GiB of 24.00 GiB", "of"), style), self.capacity):
+        self._of = Text(trc("23.14 GiB of 24.00 GiB", "of"), style)
+        for widget in (self.total, self._of, self.capacity):
             row.addWidget(widget)
 
     def show_device(self, sizes: DeviceSizes) -> None:
@@ -174,4 +175,8 @@ class Amount(QWidget):
             tr("Capacity of {device}", device=name),
         )
         self.total.set_number(sizes.plan.total, units, sizes.total, name=needed)
-        self.capacity.set_number(device.memory, units, sizes.capacity, name=capacity)
+        known = device.memory.known
+        if self._of.isHidden() is known:
+            self._of.setVisible(known)
+        text = sizes.capacity if known else tr("memory unknown")
+        self.capacity.set_number(device.memory, units, text, name=capacity)
