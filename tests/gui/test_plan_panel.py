@@ -555,7 +555,7 @@ def test_nothing_is_cut_at_any_width(
         document.set_machine(plans.RTX_3090)
     if case == "over":
         document.choose(context=262_144)
-    area.resize(width, 800)
+    area.resize(width, 900)  # the plot is painted where it is in sight
     area.show()
     qtbot.waitUntil(lambda: panel.speed.plot.canvas is not None)
     qtbot.wait(200)

@@ -67,6 +67,7 @@ def test_the_button_opens_the_dialog_with_that_card(qtbot: QtBot, model: Model) 
     assert not panel.ram_around.isVisible()
     document.choose(cpu_moe=20)
     assert panel.ram_around.isVisible()
+    assert not panel.speed.remedy.isVisible()  # one way to say it is enough
     panel.ram_around.button.click()
     (dialog,) = panel.findChildren(CombinationDialog)
     assert "RTX 4090" in dialog.cards[0].name.text()

@@ -15,6 +15,7 @@ from core.plan.speed.spill import cliff
 from core.provenance import format_value
 from core.units import UnitSystem
 from gui import theme
+from gui.panels.plan.ram_around import needs_ram
 from gui.widgets.ceiling_plot import CeilingPlot, Curve
 from gui.widgets.elided_text import plain_tip
 from gui.widgets.fact_label import FactLabel
@@ -245,6 +246,8 @@ def _remedy(plan: Plan, *, measurable: bool) -> str:
         return ""
     machine = plan.machine
     told = all(gpu.bandwidth.known for gpu in machine.gpus)
+    if told and needs_ram(plan):
+        return ""  # a line above leads to where it is said
     if machine.id == "this" and told:
         return _MEASURE if measurable else ""
     return _TYPE
