@@ -68,7 +68,7 @@ def _table(
     cells = [[heading(column) for column in columns]]
     cells += [[column.text(row, system) for column in columns] for row in rows]
     whole = f", full: {format_tokens(trained)}" if trained else ""
-    around = [f"cards that name no RAM: each with {ram.words}"] if ram else []
+    around = [f"cards that name no RAM: each with {ram.words(system)}"] if ram else []
     return [
         f"context {format_tokens(settings.context)}, K {settings.cache_k}, V {settings.cache_v}, "
         f"{settings.engine}; at depth: {format_tokens(settings.depth)}{whole}; first token of a "
