@@ -44,11 +44,11 @@ class RamAround(Wrap):
 
 def needs_ram(plan: Plan) -> bool:
     """Whether experts or layers are left in RAM that is not known around a card, or would have to
-    be for the plan to fit or to leave room."""
+    be for the plan to fit."""
     host = plan.machine.host
     cards = [gpu for gpu in plan.machine.gpus if not gpu.unified]
     if not cards or host is None or (host.memory.known and host.bandwidth.known):
         return False
     settings = plan.settings
     left = settings.cpu_moe > 0 or settings.gpu_layers < layer_count(plan.model)
-    return left or plan.verdict is not Verdict.FITS
+    return left or plan.verdict not in (Verdict.FITS, Verdict.TIGHT)
