@@ -93,11 +93,13 @@ class RamRow(Wrap):
                 self._show()
                 self.problem.set_mark(lambda c: theme.Mark(c.bad, "error", words))
                 self.problem.show()
+                self.note.hide()
                 return
         self._show()
 
     def _show(self) -> None:
         self.problem.hide()
+        self.note.show()
         ram = self._chosen.ram
         self.used.setChecked(ram is not None)
         shown = ram or self._chosen.usual_ram
