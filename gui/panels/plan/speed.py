@@ -130,7 +130,7 @@ class SpeedSection(QWidget):
         row.addWidget(self.token, 1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(self.fontMetrics().height() // 4)
+        column.setSpacing(self.fontMetrics().height() // 6)
         column.addWidget(top)
         column.addLayout(row)
         column.addWidget(self.plot, 1)
@@ -179,7 +179,9 @@ class SpeedSection(QWidget):
             self.low.set_number(band.low, units, _bare(low))
             self.high.set_number(band.high, units)
             depth = plan.settings.depth
-            self.expect_where.set_text(tr("at {depth:,} tokens", depth=depth) if depth else "")
+            self.expect_where.set_text(
+                trc("expected with so many tokens", "at {depth:,}", depth=depth) if depth else ""
+            )
         else:
             self.no_data.set_number(band.mid, units, tr("expected: no data"))
         self.basis.set_text(tr(band.basis))
