@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
+# A point between digits belongs to a number: 21.702 is one in Spanish.
+_PLACE = re.compile(r"[/\\_-]|(?<![0-9])\.|\.(?![0-9])")
 _OPTION = re.compile(r"(?<![\w-])--?[a-z][a-z0-9-]*")
 
 
 def breakable(text: str) -> str:
     """The same text with places where a line may end. To be shown, not to be copied."""
-    for mark in "/\\._-":
-        text = text.replace(mark, f"{mark}\u200b")
-    return text
+    return _PLACE.sub("\\g<0>\u200b", text)
 
 
 def unbroken(text: str) -> str:

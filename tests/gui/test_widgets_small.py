@@ -35,7 +35,7 @@ from core.problems import Problem, Severity
 from core.provenance import Number, Rank, Source, Unit
 from gui.theme import DARK, LIGHT, Theme, ThemeMode
 from gui.widgets.banner import Banner, BannerStack, details
-from gui.widgets.breakable import unbroken
+from gui.widgets.breakable import breakable, unbroken
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.live_text import LiveText
@@ -510,6 +510,13 @@ def test_no_line_ends_inside_an_option_and_what_is_heard_is_as_it_was(qtbot: QtB
     line.setLineWidth(width)
     layout.endLayout()
     assert line.textLength() == len("in RAM ")
+
+
+@pytest.mark.parametrize("number", ["21.702.472.192", "4.96", "1,234.5"])
+def test_a_line_ends_in_no_number(number: str) -> None:
+    assert breakable(f"models/x_y.gguf has {number}.") == (
+        f"models/\u200bx_\u200by.\u200bgguf has {number}.\u200b"
+    )
 
 
 def test_a_sentence_gives_way_at_its_end_and_a_name_in_its_middle(qtbot: QtBot) -> None:
