@@ -145,7 +145,7 @@ def test_the_plan_page_shows_the_speeds_of_the_comparison(
         assert speed.low._number == found.plan.speed.expected.low
         assert speed.high._number == found.plan.speed.expected.high
         depth = found.plan.settings.depth
-        assert speed.expect_where.shown == (f"at {depth:,} tokens" if depth else "")
+        assert speed.expect_where.shown == (f"at {depth:,}" if depth else "")
 
 
 def test_what_the_user_measured_corrects_the_grid_as_it_corrects_the_plan() -> None:

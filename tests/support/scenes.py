@@ -11,7 +11,8 @@ from tempfile import gettempdir
 from typing import Any
 from unittest.mock import patch
 
-from PySide6.QtGui import QImage
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QCursor, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QGraphicsView, QProgressBar
 
@@ -36,6 +37,7 @@ from tests.support.small_model import write_small_model
 
 WIDE = (1280, 800)
 NARROW = (800, 600)
+_AWAY = QPoint(-100, -100)
 
 
 def _nothing(window: MainWindow) -> None:
@@ -200,6 +202,7 @@ def window_of(
     ``folder`` takes the settings, so that nothing of the user's is read or written.
     """
     mode = theme.mode
+    QCursor.setPos(_AWAY)  # what it stands on looks different
     speech = Speech(qt_app())
     speech.speak(language, "")
     found = measured_scenes.SERVERS
