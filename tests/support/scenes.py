@@ -11,7 +11,7 @@ from tempfile import gettempdir
 from typing import Any
 from unittest.mock import patch
 
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, QTimer
 from PySide6.QtGui import QCursor, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QGraphicsView, QProgressBar
@@ -238,7 +238,7 @@ def window_of(
 def picture(window: MainWindow, *, busy: bool = False) -> QImage:
     """The window as it is drawn once nothing changes any more; ``busy``: though workers work."""
     if not busy:
-        _wait(lambda: not any(r.running for r in window.findChildren(Runner)), "the workers' end")
+        _wait(lambda: _at_rest(window), "its rest")
     seen: list[QImage] = []
     for _ in range(60):
         seen.append(window.grab().toImage())
@@ -246,6 +246,14 @@ def picture(window: MainWindow, *, busy: bool = False) -> QImage:
             break
         QTest.qWait(250)
     return seen[-1].convertToFormat(QImage.Format.Format_RGB32)
+
+
+def _at_rest(window: MainWindow) -> bool:
+    """Whether nothing works and nothing is put off until a slider stands still; a sentence that
+    goes away by itself after a while may stand."""
+    timers = (t for t in window.findChildren(QTimer) if t.isActive() and t.interval() < 1000)
+    workers = (r for r in window.findChildren(Runner) if r.running)
+    return not any((*timers, *workers))
 
 
 def _open(window: MainWindow, scene: Scene) -> None:
