@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,12 +28,11 @@ from core.machine import catalogue
 from gui import settings
 from gui.language import Speech, code_for
 from gui.main_window import anew
-from gui.main_window.measuring import Measuring
 from gui.settings import Settings
 from gui.theme import Theme
 from tests.support.shown_window import shown_window
+from tests.support.two_windows import said
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = catalogue.machine("nvidia-geforce-rtx-3090")
 
 
@@ -186,18 +182,6 @@ def test_a_language_and_a_style_of_numbers_are_kept(tmp_path: Path) -> None:
     assert settings.load(path) == chosen
 
 
-def test_a_run_under_way_is_not_ended_by_another_language(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with shown_window(qtbot, theme, tmp_path, HERE) as window:
-        monkeypatch.setattr(Measuring, "busy", property(lambda self: True))
-        anew.choose_language(window, language="es")
-        assert window.isVisible() and window.anew is None
-        assert "A server is being measured" in window.message.text()
-        assert settings.load(tmp_path / "settings.json").language == "es"
-        monkeypatch.undo()
-
-
 def test_the_same_language_again_changes_nothing(
     qtbot: QtBot, theme: Theme, tmp_path: Path
 ) -> None:
@@ -206,44 +190,17 @@ def test_the_same_language_again_changes_nothing(
         assert window.isVisible() and window.anew is None
 
 
-PROGRAM = """
-import sys
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication
-from gui import app
-
-loop = QApplication.exec
-turns = []
-
-def windows():
-    return [w for w in QApplication.topLevelWidgets() if w.objectName() == "window"]
-
-def when(window, ready, act):
-    QTimer.singleShot(20, window, lambda: act() if ready() else when(window, ready, act))
-
-def watched():
-    window, = windows()
-    def opened():
-        return window.document.model is not None and not window.opener.running
-    def act():
-        menus = [a.text().replace("&", "") for a in window.menuBar().actions()]
-        page = window.page_bar.tabText(window.page_bar.currentIndex())
-        print(menus[0], page, window.document.model.name, window.document.choice.context, sep="|",
-              flush=True)
-        if turns:
-            return window.close()
-        turns.append(1)
-        window.document.choose(context=12288)
-        window.page_bar.open_named("Compare")
-        actions = window.commands.language.menu.actions()
-        next(a for a in actions if a.text() == "Español").trigger()
-    when(window, opened, act)
-    return loop()
-
-QApplication.exec = staticmethod(watched)
-status = app.run([sys.argv[1]])
-print(len(windows()), flush=True)
-sys.exit(status)
+ACT = "; ".join(
+    (
+        "window.document.choose(context=12288)",
+        "window.page_bar.open_named('Compare')",
+        "languages = window.commands.language.menu.actions()",
+        "next(a for a in languages if a.text() == 'Español').trigger()",
+    )
+)
+SHOWS = """
+    window.page_bar.tabText(window.page_bar.currentIndex()), window.document.model.name,
+    window.document.choice.context
 """
 
 
@@ -251,23 +208,8 @@ def test_another_language_comes_at_once_with_the_same_model_page_and_choice(
     tmp_path: Path,
 ) -> None:
     specimen = next(path for path in resources.specimens() if "Qwen3-4B" in path.name)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(specimen)],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "QT_QPA_PLATFORM": "offscreen",
-            "XDG_CONFIG_HOME": str(tmp_path),
-            "XDG_STATE_HOME": str(tmp_path / "state"),
-        },
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    first, second, left = done.stdout.splitlines()
+    left_over = "print(len(windows()), flush=True)"
+    first, second, left = said(ACT, tmp_path, str(specimen), shows=SHOWS, afterwards=left_over)
     assert first.startswith("File|Plan|Qwen3")
     assert second.startswith("Archivo|Comparar|Qwen3")
     assert second.endswith("|12288")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
 import sys
 from pathlib import Path
 from weakref import ref
@@ -22,80 +20,20 @@ from gui.main_window.measuring import Measuring
 from gui.theme import Theme
 from gui.workers import computer
 from gui.workers.runner import Runner
-from tests.support import every_page
+from tests.support import every_page, two_windows
 from tests.support.shown_window import shown_window
 
-ROOT = Path(__file__).resolve().parents[2]
 HERE = catalogue.machine("nvidia-geforce-rtx-3090")
-
-# The first window chooses Spanish and meets an event at once; the second tells what it shows.
-PROGRAM = """
-import os, signal, sys
-from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication
-from gui import app
-from gui.document import Document
-from gui.main_window import MainWindow, anew
-from gui.workers.instance import Instance
-
-heard = []
-made = Instance.__init__
-
-def init(self, *words):
-    heard.append(self)
-    made(self, *words)
-
-Instance.__init__ = init
-loop = QApplication.exec
-turns = []
-
-def windows():
-    return [w for w in QApplication.topLevelWidgets() if w.objectName() == "window"]
-
-def when(window, act):
-    ready = window.document.model is not None and not window.opener.running
-    QTimer.singleShot(20, window, act if ready else lambda: when(window, act))
-
-def watched():
-    window, = windows()
-    def act():
-        title = window.menuBar().actions()[0].text().replace("&", "")
-        print(title, window.document.model.name, sep="|", flush=True)
-        if turns:
-            return window.close()
-        turns.append(1)
-        anew.choose_language(window, language="es")
-        EVENT
-    when(window, act)
-    return loop()
-
-QApplication.exec = staticmethod(watched)
-sys.exit(app.run([sys.argv[1]]))
-"""
 
 
 def specimen(words: str) -> str:
     return str(next(path for path in resources.specimens() if words in path.name))
 
 
-def said(event: str, config: Path, *arguments: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.replace("EVENT", event), *arguments],
-        cwd=ROOT,
-        env={
-            **os.environ,
-            "QT_QPA_PLATFORM": "offscreen",
-            "XDG_CONFIG_HOME": str(config),
-            "XDG_STATE_HOME": f"{config}-state",
-        },
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout.splitlines()
+def said(event: str, config: Path, model: str) -> list[str]:
+    """The first window chooses Spanish and meets an event at once; each tells what it shows."""
+    act = f"anew.choose_language(window, language='es'); {event}"
+    return two_windows.said(act, config, model, shows="window.document.model.name,")
 
 
 def test_a_file_of_a_second_start_opens_in_the_window_that_comes(tmp_path: Path) -> None:
@@ -126,15 +64,28 @@ def test_another_language_is_spoken_where_nothing_can_be_kept(tmp_path: Path) ->
     assert second.startswith("Archivo|")
 
 
-def test_a_server_of_this_window_is_not_ended_by_another_language(
-    qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("busy", "A server is being measured"),
+        ("serving", "A server that this window started is running"),
+    ],
+)
+def test_what_goes_on_in_this_window_is_not_ended_by_another_language(
+    qtbot: QtBot,
+    theme: Theme,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    what: str,
+    told: str,
 ) -> None:
     with shown_window(qtbot, theme, tmp_path, HERE) as window:
-        monkeypatch.setattr(Measuring, "serving", property(lambda self: True))
+        monkeypatch.setattr(Measuring, what, property(lambda self: True))
         anew.choose_language(window, language="es")
         assert window.isVisible() and window.anew is None
-        assert "A server that this window started is running" in window.message.text()
+        assert told in window.message.text()
         assert settings.load(tmp_path / "settings.json").language == "es"
+        monkeypatch.undo()
 
 
 def test_nothing_is_started_in_a_window_that_was_closed(
