@@ -39,7 +39,6 @@ MADE_UP = (
     "Small 100K",
     "Zebra 3B",
     "zebra",
-    "weighbridge-picture",
     "Sign in",
     "with the new driver",
     "Curtain open, fans at half speed.",

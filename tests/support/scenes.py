@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any
 from unittest.mock import patch
 
@@ -17,16 +17,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QGraphicsView, QProgressBar
 
 import resources
+from core.language import tr
 from core.machine import catalogue, combine, custom
 from core.machine.machine import Machine, OwnRun
+from core.problems import Problem
 from gui.document import Document
 from gui.language import Speech
 from gui.main_window import MainWindow
 from gui.panels.compare import ComparePage
 from gui.panels.explain.page import ExplainPage
 from gui.panels.measure import servers
+from gui.panels.overview import panel
 from gui.panels.session import SessionPage
 from gui.theme import Theme
+from gui.widgets import banner
+from gui.widgets.banner import place
 from gui.widgets.file_card import FileCard
 from gui.widgets.text import qt_app
 from gui.workers import computer, engine, opening
@@ -199,7 +204,8 @@ def window_of(
 ) -> Iterator[MainWindow]:
     """The whole window with everything loaded and painted; closed at the end.
 
-    ``folder`` takes the settings, so that nothing of the user's is read or written.
+    ``folder`` takes the settings and the file, so that nothing of the user's is read or written and
+    two that run at once do not meet.
     """
     mode = theme.mode
     QCursor.setPos(_AWAY)  # what it stands on looks different
@@ -210,6 +216,9 @@ def window_of(
         patch.object(computer, "detecting", lambda handle: machine()),
         patch.object(servers, "looking_for_servers", lambda keys: lambda handle: found),
         patch.object(engine, "programs", lambda folder="": {}),
+        # Folders are not the same everywhere; in the picture they are.
+        patch.object(banner, "place", partial(_place_as_if, folder)),
+        patch.object(panel, "_place", lambda file: tr("in {folder}", folder="/models")),
     ):
         window = MainWindow(Document(), theme, folder / "settings.json")
         try:
@@ -217,7 +226,7 @@ def window_of(
             window.resize(*size)
             window.show()
             _wait(lambda: window.document.this_computer is not None, "the machine")
-            _open(window, scene)
+            _open(window, scene, folder)
             scene.then(window)
             if window.document.plan is None:
                 yield window
@@ -256,16 +265,17 @@ def _at_rest(window: MainWindow) -> bool:
     return not any((*timers, *workers))
 
 
-def _open(window: MainWindow, scene: Scene) -> None:
+def _place_as_if(folder: Path, problem: Problem) -> str:
+    return place(replace(problem, where=problem.where.replace(str(folder), "/models")))
+
+
+def _open(window: MainWindow, scene: Scene, folder: Path) -> None:
     if scene.specimen:
         (path,) = (p for p in resources.specimens() if p.name.startswith(scene.specimen))
         window.open_path(path)
         _wait(lambda: window.document.plan is not None, "the model")
     elif scene.write is not None:
-        # The banner shows the path: one that is the same at every run.
-        path = Path(gettempdir()) / "weighbridge-picture" / "model.gguf"
-        path.parent.mkdir(exist_ok=True)
-        path.unlink(missing_ok=True)
+        path = folder / "model.gguf"
         scene.write(path)
         window.open_path(path)
         _wait(lambda: not window.opener.running, "the file")

@@ -230,10 +230,7 @@ class OverviewPanel(QScrollArea):
         if len(file.paths) > _MOST_PATHS:
             paths.append(tr("and {count:,} more", count=len(file.paths) - _MOST_PATHS))
         paths += [tr("missing: {file}", file=display(name)) for name in file.missing[:_MOST_PATHS]]
-        if file.local:
-            paths.append(tr("in {folder}", folder=display(str(header.path.parent))))
-        else:
-            paths.append(tr("at {address}", address=display(header.place.address)))
+        paths.append(_place(file))
         self._paths.set_text("\n".join(breakable(path) for path in paths))
 
     def _copy_paths(self) -> None:
@@ -335,6 +332,13 @@ def _bits(number: Number[float]) -> str | None:
 
 def _name(model: Model) -> str:
     return breakable(excerpt(model.name, _NAME_LETTERS) or display(model.file.header.path.name))
+
+
+def _place(file: ModelFile) -> str:
+    """Where the file and its shards lie."""
+    if file.local:
+        return tr("in {folder}", folder=display(str(file.header.path.parent)))
+    return tr("at {address}", address=display(file.header.place.address))
 
 
 def _bound_words(file: ModelFile) -> str:
