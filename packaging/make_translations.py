@@ -73,6 +73,11 @@ def compiled(path: Path) -> bytes:
     return made.getvalue()
 
 
+def _whole(words: str | tuple[str, ...]) -> bool:
+    """Whether it is translated, in every number where it has some."""
+    return all(words) if isinstance(words, tuple) else bool(words)
+
+
 def main() -> None:
     texts = template()
     for path in sorted(TRANSLATIONS.glob("*.po")):
@@ -84,7 +89,7 @@ def main() -> None:
             file.write(head.encode())
             write_po(file, catalogue, width=100, sort_by_file=True, omit_header=True)
         path.with_suffix(".mo").write_bytes(compiled(path))
-        missing = sum(1 for message in catalogue if message.id and not message.string)
+        missing = sum(1 for message in catalogue if message.id and not _whole(message.string))
         print(f"{path.name}: {len(catalogue)} texts, {missing} of them not translated")
 
 

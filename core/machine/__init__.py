@@ -22,7 +22,7 @@ from core.machine.machine import (
     OwnRun,
     with_margin,
 )
-from core.machine.spec import machine_from, spec_of
+from core.machine.spec import machine_from, spec_of, typed_machine
 
 __all__ = [
     "ASSUMED_RAM",
@@ -53,6 +53,7 @@ __all__ = [
     "ram_from",
     "ram_of",
     "spec_of",
+    "typed_machine",
     "typed_ram",
     "with_host_bandwidth",
     "with_margin",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from core.language import tr
+from core.language import plain, tr
 from core.machine import catalogue
 from core.machine.assemble import combine, custom, with_ram
 from core.machine.machine import Backend, Device, DeviceKind, Machine, with_margin
@@ -49,6 +49,17 @@ def machine_from(text: str, named: Callable[[str], Machine] | None = None) -> Ma
         raise ValueError(tr("at most {count} devices make one machine", count=MOST_PARTS))
     machine = made[0] if len(made) == 1 else combine(*made)
     return with_ram(machine, ram) if ram else machine
+
+
+def typed_machine(text: str, named: Callable[[str], Machine] | None = None) -> Machine:
+    """As the command line takes it (``machine_from``); where that is none, with numbers of the
+    reader's own way of writing. Raises as ``machine_from`` does."""
+    try:
+        return machine_from(text, named)
+    except ValueError:
+        if plain(text) == text:
+            raise
+        return machine_from(plain(text), named)
 
 
 def spec_of(machine: Machine) -> str:

@@ -179,7 +179,7 @@ def said(run: Run) -> tuple[Problem, ...]:
     cells = [cell for cell in run.cells if cell.samples or cell.problems]
     depths: dict[Problem, list[int]] = {}
     for cell in cells:
-        for problem in dict.fromkeys(cell.problems):
+        for problem in dict.fromkeys(_in_words_of_now(cell)):
             depths.setdefault(problem, []).append(cell.depth)
     found = dict.fromkeys(run.problems)
     for problem, where in depths.items():
@@ -190,6 +190,14 @@ def said(run: Run) -> tuple[Problem, ...]:
         found[problem] = None
     worst = list(Severity)
     return tuple(sorted(found, key=lambda p: worst.index(p.severity), reverse=True))
+
+
+def _in_words_of_now(cell: Cell) -> tuple[Problem, ...]:
+    """The cell's problems in the reader's language, whatever was spoken when it was measured."""
+    if not cell.finished or not cell.problems:
+        return cell.problems
+    again = {problem.code: problem for problem in oddities(cell)}
+    return tuple(again.get(problem.code, problem) for problem in cell.problems)
 
 
 def oddities(cell: Cell) -> tuple[Problem, ...]:

@@ -49,6 +49,8 @@ class BarePlot:
         for axis in (self._left, self._bottom):
             # So many pixels of a label may stand out beyond the end of its axis.
             axis.setStyle(hideOverlappingLabels=60)
+            # Rates below one would get "(x0.001)" into the axis' name, beside figures in tok/s.
+            axis.enableAutoSIPrefix(False)
         self._grid = pg.PlotCurveItem(connect="pairs")
         self._box.addItem(self._grid, ignoreBounds=True)
 

@@ -142,6 +142,36 @@ def test_words_that_find_nothing_are_answered(qtbot: QtBot, page: ComparePage) -
     assert said == ["The catalogue has nothing like it; try fewer words."]
 
 
+@pytest.mark.parametrize("typed", [PAIR, "gpu:24GiB@936:cuda", "unified:128GiB@256:metal"])
+def test_parts_are_a_machine_as_on_the_command_line(
+    page: ComparePage, kept: list[StoredComparison], typed: str
+) -> None:
+    search = page.machines.add.search
+    QTest.keyClicks(search, typed)
+    QTest.keyClick(search, Qt.Key.Key_Return)
+    assert kept[-1].machines == ("this", CARD, typed)
+    assert search.text() == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("2x abacus + ram:64GiB@51.2", "abacus"),
+        ("gpu:much@936", "much"),
+        ("gpu:24GiB@936:abacus", "There is no backend 'abacus'"),
+    ],
+)
+def test_parts_that_make_no_machine_are_answered_and_stay_to_be_mended(
+    page: ComparePage, kept: list[StoredComparison], typed: str, sentence: str
+) -> None:
+    said: list[str] = []
+    page.said.connect(said.append)
+    QTest.keyClicks(page.machines.add.search, typed)
+    QTest.keyClick(page.machines.add.search, Qt.Key.Key_Return)
+    assert len(said) == 1 and sentence in said[0] and said[0].endswith(".")
+    assert kept == [] and page.machines.add.search.text() == typed
+
+
 def test_a_machine_is_added_once(page: ComparePage, kept: list[StoredComparison]) -> None:
     page.chosen.add([CARD])
     assert kept == []

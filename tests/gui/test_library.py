@@ -98,6 +98,19 @@ def test_every_model_is_listed_with_what_decides(
     assert dialog.status.shown.startswith("2 models")
 
 
+def test_files_that_cannot_be_read_are_not_counted_as_models(
+    qtbot: QtBot, make_dialog: MakeDialog, tmp_path: Path
+) -> None:
+    specimen(tmp_path, "Qwen3-4B")
+    (tmp_path / "page.gguf").write_text("<!DOCTYPE html><html>404</html>")
+    (tmp_path / "empty.gguf").touch()
+    dialog = make_dialog(tmp_path)
+    wait(qtbot, dialog)
+    assert cells(dialog, "verdict") == ["not readable", "not readable", "fits"]
+    assert dialog.status.shown.startswith("1 model,")
+    assert dialog.status.shown.endswith(", 2 not readable")
+
+
 def test_the_ceiling_is_the_one_that_the_plan_shows(
     qtbot: QtBot, make_dialog: MakeDialog, document: Document, tmp_path: Path
 ) -> None:

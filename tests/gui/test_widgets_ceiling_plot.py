@@ -11,7 +11,7 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QColor, QMouseEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QToolTip
+from PySide6.QtWidgets import QApplication, QGraphicsTextItem, QToolTip
 from pytestqt.qtbot import QtBot
 
 from core.drawing.ticks import depth_ticks, round_above
@@ -122,6 +122,18 @@ def test_the_marker_moves_with_the_chosen_depth(plot: CeilingPlot) -> None:
         assert rate == pytest.approx(936e9 / (16.1e9 + context * PER_TOKEN))
         rightmost.append(max(p.x() for p in inked(plot, LIGHT.accent)))
     assert rightmost[0] < rightmost[1] < rightmost[2] < plot.width()
+
+
+def test_rates_below_one_are_in_the_unit_that_the_axis_names(plot: CeilingPlot) -> None:
+    """A large model on a slow machine: 0.58 tok/s is not 0.00058."""
+    assert plot.canvas is not None
+    slow = tuple(p._replace(tok_s=0.01 * (p.tok_s or 0)) for p in points(0, LAST))
+    plot.set_curve(Curve(slow, (), LAST, LAST))
+    plot.grab()
+    scene = plot.canvas.widget.scene()
+    names = {i.toPlainText() for i in scene.items() if isinstance(i, QGraphicsTextItem)}
+    assert "tok/s" in {name.strip() for name in names}
+    assert not any("0.001" in name for name in names)
 
 
 def test_without_a_curve_there_are_words_and_nothing_red(plot: CeilingPlot) -> None:

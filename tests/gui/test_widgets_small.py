@@ -499,10 +499,10 @@ def test_no_line_ends_inside_an_option_and_what_is_heard_is_as_it_was(qtbot: QtB
     text.set_text(words)
     assert text.shown == words
     drawn = unbroken(words)
-    assert drawn.replace("\u2060", "") == words
+    assert drawn.replace("\u2060", "").replace("\u00a0", " ") == words
     for option in ("--cache-ram", "--no-mmap"):
         assert option.replace("-", "-\u2060") in drawn
-    assert " -1 GiB - or" in drawn
+    assert " -1\u00a0GiB - or" in drawn
     width = text.fontMetrics().horizontalAdvance("in RAM (--cache-")
     layout = QTextLayout(unbroken("in RAM (--cache-ram)"), text.font())
     layout.beginLayout()
@@ -517,6 +517,15 @@ def test_a_line_ends_in_no_number(number: str) -> None:
     assert breakable(f"models/x_y.gguf has {number}.") == (
         f"models/\u200bx_\u200by.\u200bgguf has {number}.\u200b"
     )
+
+
+@pytest.mark.parametrize(
+    "words", ["9.68 s", "1 min", "4.08 GiB", "21.702.472.192 B", "936 GB/s", "17.0 tok/s", "67 %"]
+)
+def test_a_line_ends_between_no_number_and_its_unit(words: str) -> None:
+    for drawn in (unbroken(f"It is {words}, at turn 1."), breakable(f"It is {words}, at turn 1")):
+        assert words.replace(" ", "\u00a0") in drawn
+    assert unbroken("3 slots, 2 bars") == "3 slots, 2 bars"
 
 
 def test_a_sentence_gives_way_at_its_end_and_a_name_in_its_middle(qtbot: QtBot) -> None:

@@ -190,12 +190,12 @@ def _compaction(session: Session) -> Problem | None:
     first = turns[0]
     when = tr("turn {turn}", turn=first.number)
     if first.compacting is not None:
-        when = tr("turn {turn} in {time}", turn=first.number, time=duration(first.compacting.mid))
+        when = tr("turn {turn}, in {time}", turn=first.number, time=duration(first.compacting.mid))
     often = len(turns) > len(session.turns) / 2
     return Problem(
         "session-compaction",
         trn(
-            "The history is replaced by a summary once, first before {when}.",
+            "The history is replaced by a summary once, before {when}.",
             "The history is replaced by a summary {count} times, first before {when}.",
             len(turns),
             when=when,

@@ -1,4 +1,4 @@
-"""Adding machines: words search the catalogue, a menu has the rest."""
+"""Adding machines: words search the catalogue, parts make a computer, a menu has the rest."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCompleter, QHBoxLayout, QLineEdit, QMenu, QWidget
 
 from core.gguf import display
 from core.language import tr
-from core.machine import catalogue, spec_of
+from core.machine import catalogue, spec_of, typed_machine
 from core.machine.machine import Machine
 from core.machine.spec import THIS
 from core.units import format_bandwidth
@@ -22,10 +22,12 @@ from gui.widgets.matches import keep_whole
 from gui.widgets.menu_button import MenuButton
 
 _MOST_FOUND = 60
+_PARTS = frozenset("+:")
 
 
 class AddMachine(QWidget):
-    """A field that searches the catalogue, and a menu for every other kind of machine.
+    """A field that searches the catalogue or takes the parts of a computer, and a menu for every
+    other kind of machine.
 
     ``said`` carries a sentence for the user where something could not be done.
     """
@@ -102,7 +104,20 @@ class AddMachine(QWidget):
         elif self._found:
             self._take(next(iter(self._found)))
         elif line.strip():
-            self.said.emit(tr("The catalogue has nothing like it; try fewer words."))
+            self._take_parts(line)
+
+    def _take_parts(self, text: str) -> None:
+        """ "2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2", as the machine of the plan is typed."""
+        try:
+            machine = typed_machine(text, self._chosen.named)
+        except (LookupError, ValueError) as error:
+            words = str(error.args[0])
+            if not _PARTS.intersection(text):
+                words = tr("The catalogue has nothing like it; try fewer words.")
+            self.said.emit(f"{words[:1].upper()}{words[1:].rstrip('.')}.")
+            return
+        self._add_machine(machine)
+        self.search.clear()
 
     def _take(self, line: str) -> None:
         id = self._found.get(line)

@@ -51,11 +51,14 @@ def words_of(entry: Entry) -> str:
 
 def summary_of(entries: list[Entry], helpers: int, units: UnitSystem) -> str:
     """How many there are, and how much they take."""
-    count = trn("{count:,} model", "{count:,} models", len(entries))
+    unreadable = sum(1 for entry in entries if entry.state is State.UNREADABLE)
+    count = trn("{count:,} model", "{count:,} models", len(entries) - unreadable)
     words = [count, format_bytes(sum(entry.bytes for entry in entries), units)]
     waiting = sum(1 for entry in entries if entry.state is State.INCOMPLETE)
     if waiting:
         words.append(trn("{count:,} incomplete", "{count:,} incomplete", waiting))
+    if unreadable:
+        words.append(trn("{count:,} not readable", "{count:,} not readable", unreadable))
     if helpers:
         words.append(trn("{count:,} helper file", "{count:,} helper files", helpers))
     return ", ".join(words)

@@ -25,7 +25,10 @@ _SHOWN = 3
 _NONE = {
     Aim.FIT: mark("No single setting and no usual size of memory makes it fit."),
     Aim.ROOM: mark("No single setting leaves more room."),
-    Aim.SPEED: mark("No setting makes it notably faster: another machine would have to."),
+    Aim.SPEED: mark(
+        "Without loss of quality no setting makes it notably faster. Drafting may (Ctrl+B), or "
+        "another machine."
+    ),
 }
 
 

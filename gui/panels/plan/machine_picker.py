@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.language import plain, tr
-from core.machine import catalogue, machine_from, own
+from core.language import tr
+from core.machine import catalogue, own, typed_machine
 from core.machine.machine import Machine
 from core.machine.spec import THIS
 from core.problems import Severity
@@ -240,7 +240,7 @@ class MachinePicker(QWidget):
     def _take_parts(self, text: str) -> None:
         """ "2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2"; what is no machine is said in place."""
         try:
-            machine = self._made_of(text)
+            machine = typed_machine(text, self._named)
         except (LookupError, ValueError) as error:
             words = str(error.args[0])
             if "+" not in text:
@@ -250,15 +250,6 @@ class MachinePicker(QWidget):
             return
         self._document.set_machine(machine)
         self.show_machine()
-
-    def _made_of(self, text: str) -> Machine:
-        """As the command line takes it; where that is none, with numbers of the reader's own."""
-        try:
-            return machine_from(text, self._named)
-        except ValueError:
-            if plain(text) == text:
-                raise
-            return machine_from(plain(text), self._named)
 
     def _named(self, name: str) -> Machine:
         """A machine of the list or of the catalogue. Raises LookupError with a sentence."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.language import speak
 from core.measure import metrics
 from core.measure.checks import checked, oddities, said
 from core.measure.export import text
@@ -252,6 +253,18 @@ def test_a_request_far_from_the_rest_is_shown_and_stays_in() -> None:
     assert metrics.outliers(cell) == (far,)
     assert len(cell.measured) == 7
     assert "outliers" in [problem.code for problem in oddities(cell)]
+
+
+def test_what_is_odd_about_a_depth_is_said_in_the_language_of_now() -> None:
+    cell = cell_of(*(at_rate(50 - 2 * n) for n in range(6)))
+    cell = replace(cell, finished=True)
+    cell = replace(cell, problems=oddities(cell))
+    run = runs.run(cells=(cell, runs.cell(8192, [40.0])))
+    assert "It became" in said(run)[0].message
+    speak("es")
+    (problem,) = said(run)
+    assert problem.message.startswith("A la profundidad") and "It became" not in problem.message
+    assert problem.code == "not_steady"
 
 
 def test_text_that_arrives_slower_than_it_was_written_is_told() -> None:
