@@ -125,7 +125,11 @@ def applied(machine: Machine, rates: tuple[MeasuredRate, ...]) -> Machine:
     rate = rate_of(rates, machine, RAM)
     if rate is None or not rate.chosen:
         return machine
-    return with_host_bandwidth(machine, number(rate))
+    # That it should be measured is advice no longer.
+    problems = (
+        replace(p, advice="") if p.code == "virtual_machine" else p for p in machine.problems
+    )
+    return with_host_bandwidth(replace(machine, problems=tuple(problems)), number(rate))
 
 
 def name_of_disk(disk: Disk) -> str:

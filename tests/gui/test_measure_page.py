@@ -118,7 +118,9 @@ def test_a_run_from_the_button_to_the_history(
 ) -> None:
     scenario("done")
     measure(qtbot, page)
+    assert page.choices.note.shown == ""  # it says what is left, beside the bar
     finished(qtbot, page)
+    assert page.choices.note.shown
     run = page.worker.run
     assert run is not None
     assert run.status is RunStatus.DONE

@@ -13,7 +13,13 @@ from core.plan.session.words import bound, duration
 from core.problems import Problem, Severity
 from core.units import format_bytes, format_tokens
 
-_MORE_CONTEXT = mark("Reserve a larger context, or let the history be compacted before.")
+# By whether a larger context may be reserved, and whether compacting would help.
+_MORE_ROOM = {
+    (True, True): mark("Reserve a larger context, or let the history be compacted before."),
+    (True, False): mark("Reserve a larger context."),
+    (False, True): mark("Let the history be compacted before."),
+    (False, False): mark("Send less in one request, or take a model that was trained for more."),
+}
 _MIB = 2**20
 _CACHE_STEP = 1024  # MiB: limits of a prompt cache are given in whole GiB
 
@@ -53,7 +59,15 @@ def _full(plan: Plan, session: Session) -> Problem | None:
             turn=turn,
             engine=RULES[Engine(plan.settings.engine)].name,
         )
-    return Problem("session-full", message, Severity.WARNING, tr(_MORE_CONTEXT))
+    return Problem("session-full", message, Severity.WARNING, _more_room(plan, session, turn))
+
+
+def _more_room(plan: Plan, session: Session, turn: int) -> str:
+    """What helps a session whose context is full at this turn."""
+    trained = plan.model.shape.context_length
+    larger = trained is None or plan.settings.requested_context < trained
+    # Before the first turn there is no history.
+    return tr(_MORE_ROOM[larger, session.choice.compact_above is None and turn > 1])
 
 
 def _pool(plan: Plan, session: Session) -> Problem | None:
@@ -147,7 +161,7 @@ def _truncation(plan: Plan, session: Session) -> Problem | None:
             turn=turn,
             limit=limit,
         )
-    return Problem("session-truncated", message, Severity.WARNING, tr(_MORE_CONTEXT))
+    return Problem("session-truncated", message, Severity.WARNING, _more_room(plan, session, turn))
 
 
 def _spill(session: Session) -> Problem | None:

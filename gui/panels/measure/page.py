@@ -151,6 +151,7 @@ class MeasurePage(QWidget):
         self._history.begin(run, self._plan)
         self._job = Job(run, self.keys.key_for(run.target.url), rates=self._rates(run))
         self.progress.show_running("")
+        self.choices.set_note("")  # from now on it says what is left
         self._enable(False)
         self.view.show_run(run, self._plan, self._document.units)
         QTimer.singleShot(0, self, self._bring_up)

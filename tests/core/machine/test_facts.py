@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from core.machine import catalogue, combine, custom, facts
+from core.problems import Problem
 from core.provenance import Number, Rank, Source, Unit
 
 GIB = 2**30
@@ -32,6 +34,16 @@ def test_a_measured_rate_of_ram_counts_at_once_and_comes_back_from_the_file(
     assert machine.host is not None
     assert machine.host.bandwidth == rate(43e9, "The runs differ by 20 %.")
     assert machine.gpus == PC.gpus
+
+
+def test_what_is_measured_is_not_advised_to_be_measured() -> None:
+    said = Problem("virtual_machine", "This is a virtual machine.", advice="Measure it here.")
+    machine = replace(PC, problems=(said,))
+    assert facts.applied(machine, ()).problems == (said,)
+    rates = facts.remembered((), machine, facts.RAM, rate(40e9))
+    assert [(p.message, p.advice) for p in facts.applied(machine, rates).problems] == [
+        ("This is a virtual machine.", "")
+    ]
 
 
 def test_the_rate_of_a_gpu_beats_the_table_only_when_the_user_says_so() -> None:

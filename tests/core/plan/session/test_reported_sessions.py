@@ -389,6 +389,31 @@ def test_a_first_request_that_does_not_fit_is_said_so() -> None:
     assert headline(made) == "Not even the first request fits into the context."
 
 
+LONG: dict[str, Any] = {"turns": 20, "system_tokens": 1_000, "new_tokens": 1_000}
+COMPACTING: dict[str, Any] = {**LONG, "new_tokens": 9_000, "compact_above": 0.8}
+
+
+@pytest.mark.parametrize(
+    ("trained", "asked", "advice"),
+    [
+        (262_144, LONG, "Reserve a larger context, or let the history be compacted before."),
+        (262_144, COMPACTING, "Reserve a larger context."),
+        (8192, LONG, "Let the history be compacted before."),
+        (8192, COMPACTING, "Send less in one request, or take a model that was trained for more."),
+        (None, {**LONG, "system_tokens": 9_000}, "Reserve a larger context."),
+    ],
+)
+def test_what_is_advised_for_a_full_context_can_be_done(
+    trained: int | None, asked: dict[str, Any], advice: str
+) -> None:
+    """More than the model was trained for cannot be reserved, what is compacted already cannot be
+    told to be, and before the first turn there is no history."""
+    plan = plan_of(context=8192)
+    shape = replace(plan.model.shape, context_length=trained)
+    plan = replace(plan, model=replace(plan.model, shape=shape))
+    assert words(session(plan, **asked), "session-full").endswith(advice)
+
+
 def test_a04_loading_19_gb_at_2_gb_a_second_takes_9_5_s() -> None:
     plan = plan_of()
     plan = replace(plan, weights=replace(plan.weights, bytes=19 * 10**9, file_bytes=None))
