@@ -200,7 +200,7 @@ def ours(files: Sequence[Path], times: int) -> None:
             return model is not None and model.file.header.path == path
 
         painted = Painted([*shown, canvas.widget.viewport()])
-        switch("the window", window.open_path, is_there, painted, files, times)
+        switch("the window", window.opening.open, is_there, painted, files, times)
 
 
 def bare(files: Sequence[Path], times: int) -> None:

@@ -171,22 +171,22 @@ def _show(files: list[str]) -> int:
     stored = settings.load(path)
     view: View | None = None
     caller = _Caller()
-    application.file_opened.connect(lambda name: caller.ask(lambda w: w.open_path(name)))
+    application.file_opened.connect(lambda name: caller.ask(lambda w: w.opening.open(name)))
     here.files_came.connect(lambda *asked: caller.ask(lambda w: _come_forward(w, *asked)))
     quitting = _quit_on_signals(application, caller)
     try:
         while True:
             speech.speak(stored.language, stored.numbers)
             window = MainWindow(Document(), theme, path, stored)
-            crash_log.reported.connect(window.show_failure)
+            crash_log.reported.connect(window.problems.show_failure_inside)
             window.show()
             if view is not None:
                 show_again(window, view)
             else:
                 if crash_log.crashed_before:
-                    window.show_earlier_crash()
+                    window.problems.show_earlier_crash()
                 if files:
-                    window.open_files(files)
+                    window.opening.open_first(files)
                 if here.first:
                     here.listen()
             window.offer_first_steps()
@@ -261,7 +261,7 @@ def _come_forward(window: MainWindow, files: list[str], token: str) -> None:
     window.activateWindow()
     os.environ.pop(_TOKEN, None)
     if files:
-        window.open_files(files)
+        window.opening.open_first(files)
 
 
 def _quit_on_signals(application: QApplication, caller: _Caller) -> QSocketNotifier:

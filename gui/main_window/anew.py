@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
 
-from core.language import tr
 from core.remote import FileLink
 from gui.panels.plan.beside import Beside
 
@@ -26,30 +24,15 @@ class View(NamedTuple):
     beside: tuple[tuple[Beside, Path], ...] = ()
 
 
-def choose_language(
-    window: MainWindow, language: str | None = None, numbers: str | None = None
-) -> None:
-    """Speak this language and write numbers so, now and next time; None leaves it as it is."""
-    before = window.settings
-    chosen = replace(
-        before,
-        language=before.language if language is None else language,
-        numbers=before.numbers if numbers is None else numbers,
-    )
-    if chosen == before:
-        return
-    window.kept.save(chosen)
-    window.show_ticks()
-    if window.measuring.busy:
-        window.say(tr("A server is being measured: this counts when the window opens again."))
-        return
-    if window.measuring.serving:
-        window.say(
-            tr("A server that this window started is running: this counts when it opens again.")
-        )
-        return
-    window.anew = window.shown()
-    window.close()
+def view_of(window: MainWindow) -> View:
+    """What another window needs to show the same."""
+    at = window.page_bar.currentIndex(), window.page.tabs.currentIndex()
+    opening, choice = window.opening, window.document.choice
+    if opening.reading is not None or opening.place is None:
+        return View(opening.reading, *at)
+    beside = ((kind, getattr(choice, kind.value)) for kind in Beside)
+    files = tuple((kind, found.file.header.path) for kind, found in beside if found is not None)
+    return View(opening.place, *at, files)
 
 
 def show_again(window: MainWindow, view: View) -> None:
@@ -63,11 +46,8 @@ def show_again(window: MainWindow, view: View) -> None:
             window.page.tabs.setCurrentIndex(view.panel)
             _attach(window, view.beside)
 
-    window.opener.ended.connect(opened, Qt.ConnectionType.SingleShotConnection)
-    if isinstance(view.place, Path):
-        window.open_path(view.place)
-    else:
-        window.open_link(view.place)
+    window.opening.reader.ended.connect(opened, Qt.ConnectionType.SingleShotConnection)
+    window.opening.open(view.place)
 
 
 def _attach(window: MainWindow, files: tuple[tuple[Beside, Path], ...]) -> None:

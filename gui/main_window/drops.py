@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QMimeData, QRectF, Qt, QUrl
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
+from core.gguf.names import is_projector
 from core.language import mark, tr
 from core.problems import Problem, Severity
 from core.remote import is_link
 from gui import theme
+from gui.main_window.engine_check import LOG_NAMES
+from gui.panels.plan.beside import Beside
 from gui.widgets.text import Style
+
+if TYPE_CHECKING:
+    from gui.main_window.window import MainWindow
 
 NOT_LOCAL = Problem(
     "not_local",
@@ -32,6 +41,28 @@ def dropped_link(data: QMimeData) -> str:
     """The first of what was dropped that is the address of a web server; "" for none."""
     found = (url.toString(QUrl.ComponentFormattingOption.FullyEncoded) for url in data.urls())
     return next((text for text in found if is_link(text)), "")
+
+
+def leave_to_window(widget: QWidget) -> None:
+    """A file may be dropped anywhere, on text fields too: none of this widget takes it."""
+    for part in (widget, *widget.findChildren(QWidget)):
+        part.setAcceptDrops(False)
+
+
+def take(window: MainWindow, data: QMimeData) -> None:
+    """Open what was dropped, or say why not. To an open model a projector is attached, and a log
+    is held against its plan."""
+    names, is_open = dropped_files(data), window.document.model is not None
+    if names and is_open and names[0].lower().endswith(LOG_NAMES):
+        window.engine_check.open_log(Path(names[0]))
+    elif names and is_open and is_projector(Path(names[0]).name):
+        window.attaching.attach(Beside.PROJECTOR, Path(names[0]))
+    elif names:
+        window.opening.open_first(names)
+    elif link := dropped_link(data):
+        window.finding.open_text(link)
+    else:
+        window.problems.show_failures((NOT_LOCAL,))
 
 
 class DropHint(QWidget):

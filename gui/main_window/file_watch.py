@@ -21,17 +21,18 @@ class FileWatch(QObject):
         self._document = document
         self._runner = Runner("file as read", self)
         self._runner.finished.connect(self._found)
-
-    def forget(self) -> None:
-        """Another model is open: what was found counts no more."""
-        self._runner.cancel()
-        self.problems = ()
+        document.model_changed.connect(self._forget)
 
     def look(self) -> None:
         """Compare the files of the open model, if any, with what was read of them."""
         model = self._document.model
         if model is not None:
             self._runner.start(opening.differences(model.file.headers))
+
+    def _forget(self) -> None:
+        """Another model is open: what was found counts no more."""
+        self._runner.cancel()
+        self._found(())
 
     def _found(self, problems: tuple[Problem, ...]) -> None:
         self.problems = problems

@@ -12,35 +12,32 @@ from core.language import tr
 from core.problems import Problem
 from core.remote import FileLink, Link, RepositoryLink, read_link
 from gui.document import Document
+from gui.main_window.kept_settings import KeptSettings
 
 if TYPE_CHECKING:
     from gui.panels.library import LibraryDialog
 
 
 class Finding(QObject):
-    """Asks for links and shows what they lead to. ``link_chosen`` and ``file_chosen``
-    carry what to open, ``link_typed`` and ``folders_changed`` what to remember, ``failed`` a
-    problem."""
+    """Asks for links and shows what they lead to. ``link_chosen`` and ``file_chosen`` carry what
+    to open. Links and the user's folders are remembered."""
 
     link_chosen = Signal(FileLink)
     file_chosen = Signal(Path)
-    folders_changed = Signal(tuple)
-    link_typed = Signal(str)
-    failed = Signal(Problem)
+    failed = Signal(tuple)  # of `Problem`
 
-    def __init__(self, document: Document, window: QWidget) -> None:
+    def __init__(self, document: Document, kept: KeptSettings, window: QWidget) -> None:
         super().__init__(window)
         self._document = document
+        self._kept = kept
         self._window = window
-        self.links: tuple[str, ...] = ()  # that were opened, the latest first
-        self.folders: tuple[str, ...] = ()  # of the user, that are searched for models
         self._library: LibraryDialog | None = None
 
     def ask_for_link(self) -> None:
         """Let the user paste one."""
         from gui.panels.links import LinkDialog
 
-        dialog = LinkDialog(self.links, self._window)
+        dialog = LinkDialog(self._kept.now.links, self._window)
         dialog.chosen.connect(self._take)
         dialog.open()
 
@@ -49,9 +46,10 @@ class Finding(QObject):
         from gui.panels.library import LibraryDialog
 
         if self._library is None:
-            self._library = LibraryDialog(self._document, self.folders, self._window)
+            folders = self._kept.now.model_folders
+            self._library = LibraryDialog(self._document, folders, self._window)
             self._library.open_asked.connect(self._open_from_library)
-            self._library.folders_changed.connect(self.folders_changed)
+            self._library.folders_changed.connect(lambda own: self._kept.save(model_folders=own))
         self._library.show()
         self._library.raise_()
         self._library.activateWindow()
@@ -73,12 +71,12 @@ class Finding(QObject):
             link = read_link(text)
         except ValueError as error:
             advice = tr("A link looks like https://huggingface.co/org/model.")
-            self.failed.emit(Problem("bad-link", str(error), advice=advice))
+            self.failed.emit((Problem("bad-link", str(error), advice=advice),))
             return
         self._take(link, text)
 
     def _take(self, link: Link, text: str) -> None:
-        self.link_typed.emit(text)
+        self._kept.save(self._kept.now.with_link(text))
         if isinstance(link, RepositoryLink):
             self._show_repository(link)
         else:

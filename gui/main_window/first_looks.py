@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QStackedWidget
 
+from gui.main_window.opening import Opening
 from gui.main_window.this_computer import ThisComputer
 from gui.panels.welcome import WelcomePanel
-from gui.workers import opening
+from gui.workers import opening as reading
 from gui.workers.runner import Runner
 
 # A timer's turn comes after everything that waits to be painted.
@@ -19,37 +20,36 @@ _AFTER_PAINT_MS = 1
 
 
 class FirstLooks(QObject):
-    """Looks at this computer, whether the ``recent`` files are still there, and what the specimens
-    are; the latter once the welcome page is in front."""
-
-    missing_found = Signal(frozenset)  # of `Path`
+    """Looks at this computer, whether the recent files are still there, and what the specimens are;
+    the latter once the welcome page is in front."""
 
     def __init__(
         self,
         computer: ThisComputer,
+        opening: Opening,
         welcome: WelcomePanel,
         pages: QStackedWidget,
         specimens: Sequence[Path],
-        recent: Callable[[], Sequence[Path]],
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._computer = computer
+        self._opening = opening
         self._welcome = welcome
         self._pages = pages
         self._specimens = specimens
-        self._recent = recent
         self._described = False
         self._looker = Runner("recent files", self)
-        self._looker.finished.connect(self.missing_found)
+        self._looker.finished.connect(opening.show_missing)
         self._summariser = Runner("specimens", self)
         self._summariser.finished.connect(welcome.set_summaries)
 
-    def begin(self, opener: Runner) -> None:
+    def begin(self) -> None:
         """The window has been painted; a file that is being read comes first."""
-        if opener.running:
+        reader = self._opening.reader
+        if reader.running:
             # The file is what the user waits for; more threads would only slow it down.
-            opener.ended.connect(
+            reader.ended.connect(
                 lambda: QTimer.singleShot(_AFTER_PAINT_MS, self, self._look),
                 Qt.ConnectionType.SingleShotConnection,
             )
@@ -60,11 +60,11 @@ class FirstLooks(QObject):
 
     def _look(self) -> None:
         self._computer.detect()
-        self._looker.start(opening.missing(self._recent()))
+        self._looker.start(reading.missing(self._opening.recent))
         self._describe_specimens()
         self._pages.currentChanged.connect(self._describe_specimens)
 
     def _describe_specimens(self) -> None:
         if self._pages.currentWidget() is self._welcome and not self._described:
             self._described = True
-            self._summariser.start(opening.summarising(self._specimens))
+            self._summariser.start(reading.summarising(self._specimens))

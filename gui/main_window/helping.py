@@ -26,8 +26,7 @@ from PySide6.QtWidgets import (
 )
 
 from core.gguf import display
-from core.language import mark, tr
-from core.problems import Problem, Severity
+from core.language import tr
 from gui.widgets.live_text import LiveText
 from gui.widgets.text import qt_app
 
@@ -35,16 +34,6 @@ if TYPE_CHECKING:
     from core.explain.glossary import Term
     from gui.main_window.window import MainWindow
     from gui.panels.help.keys import Group
-
-
-EARLIER_CRASH = Problem(
-    "crashed",
-    mark("The program ended with an error the last time."),
-    advice=mark(
-        "What happened is in its log, which stays on this computer. A report of the error needs it."
-    ),
-    severity=Severity.NOTE,
-)
 
 
 def what_is_this(window: MainWindow) -> None:
@@ -173,7 +162,7 @@ def show_about(window: MainWindow) -> None:
 def open_log(window: MainWindow, path: Path) -> None:
     """Show the log in the program that the desktop has for text."""
     if not path.exists() or not path.stat().st_size:
-        window.say(tr("The log is empty: nothing has gone wrong."))
+        window.message.say(tr("The log is empty: nothing has gone wrong."))
     elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
         place = display(str(path))
-        window.say(tr("No program was found to show it; the log is {place}.", place=place))
+        window.message.say(tr("No program was found to show it; the log is {place}.", place=place))

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog
 
 from core.language import tr
-from core.machine import Machine, own, places
+from core.machine import own, places
 from core.machine.machine import bare_name
 from gui.main_window.taking_away import file_name
 
+if TYPE_CHECKING:
+    from gui.main_window.window import MainWindow
 
-def save(window: QWidget, machine: Machine, say: Callable[[str], None]) -> None:
-    """Ask for a place and write the report there; ``say`` gets a sentence on how it went."""
+
+def save(window: MainWindow) -> None:
+    """Ask for a place, and write the report on the machine that is planned for there."""
+    machine, say = window.document.machine, window.message.say
     suggested = places.home_of() / f"{file_name(bare_name(machine)) or 'machine'}.json"
     chosen, _ = QFileDialog.getSaveFileName(
         window, tr("Save machine report"), str(suggested), tr("Machine reports (*.json)")

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from core.language import mark, tr
+from gui.main_window.drops import leave_to_window
 from gui.widgets.reading_order import reading_order
 from gui.widgets.scrolled import yielding
 
@@ -58,9 +59,7 @@ class PageBar(QTabBar):
             assert place is not None
             # The largest page does not decide how small the window may be.
             place.addWidget(yielding(page, self.tabText(number)))
-            # A file may be dropped anywhere, on text fields too.
-            for child in (page, *page.findChildren(QWidget)):
-                child.setAcceptDrops(False)
+            leave_to_window(page)
             self._pages[number] = page
         return self._pages[number]
 

@@ -39,8 +39,8 @@ def _compare(window: MainWindow) -> QWidget:
 
     page = ComparePage(window.document, window.settings.comparison)
     page.stored_changed.connect(lambda stored: window.kept.save(comparison=stored))
-    page.open_asked.connect(window.open_path)
-    page.said.connect(window.say)
+    page.open_asked.connect(window.opening.open)
+    page.said.connect(window.message.say)
     return page
 
 

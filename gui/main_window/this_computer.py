@@ -51,11 +51,12 @@ class ThisComputer(QObject):
             self.said.emit(tr("Measuring memory bandwidth…"))
             self.meter.start(computer.measuring)
 
-    def measure_disk(self, path: Path) -> None:
-        """Time the disk that ``path`` lies on, by reading that file."""
-        if not self.disk_meter.running:
+    def measure_disk(self) -> None:
+        """Time the disk that the open model lies on, by reading its file."""
+        model = self._document.model
+        if model is not None and not self.disk_meter.running:
             self.said.emit(tr("Timing the disk of this model…"))
-            self.disk_meter.start(computer.timing_disk(path))
+            self.disk_meter.start(computer.timing_disk(model.file.header.path))
 
     def use_measured(self, wanted: bool) -> None:
         """Whether what was measured counts for the RAM, or what firmware and catalogue say."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.tabular import TextFormat
 from gui import crash
-from gui.main_window import anew, helping, machine_report, pages, taking_away
+from gui.main_window import helping, machine_report, pages, preferences, taking_away
 
 if TYPE_CHECKING:
     from gui.main_window.window import MainWindow
@@ -16,18 +16,18 @@ def connect_actions(window: MainWindow) -> None:
     """Connect the actions of this window, which is whole."""
     a = window.commands
     for action, slot in (
-        (a.open, window.ask_for_file),
+        (a.open, window.opening.ask_for_file),
         (a.open_link, window.finding.ask_for_link),
         (a.library, window.finding.show_library),
-        (a.cancel, window.opener.cancel),
-        (a.reload, window.reload),
-        (a.close_model, window.close_model),
+        (a.cancel, window.opening.reader.cancel),
+        (a.reload, window.opening.reload),
+        (a.close_model, window.opening.close_model),
         (a.double_click, lambda: pages.double_click(window)),
-        (a.save_report, window.save_report),
+        (a.save_report, lambda: taking_away.ask_for_report(window)),
         (a.quit, window.close),
         (a.reset, window.document.reset),
-        (a.copy_markdown, lambda: window.copy_report(TextFormat.MARKDOWN)),
-        (a.copy_json, lambda: window.copy_report(TextFormat.JSON)),
+        (a.copy_markdown, lambda: taking_away.copy_report(window, TextFormat.MARKDOWN)),
+        (a.copy_json, lambda: taking_away.copy_report(window, TextFormat.JSON)),
         (a.passes, lambda: pages.passes(window.document, window).open_front()),
         (a.copy_command, lambda: pages.command(window.document, window).open_copy()),
         (a.paste_settings, lambda: pages.command(window.document, window).open_paste()),
@@ -45,8 +45,8 @@ def connect_actions(window: MainWindow) -> None:
         (a.measure, window.computer.measure),
         (a.use_measured, window.computer.use_measured),
         (a.own_machines, lambda: pages.own_machines(window)),
-        (a.measure_disk, window.measure_disk),
-        (a.save_machine, lambda: machine_report.save(window, window.document.machine, window.say)),
+        (a.measure_disk, window.computer.measure_disk),
+        (a.save_machine, lambda: machine_report.save(window)),
         (a.check_engine, window.engine_check.open),
         (a.what_is_this, lambda: helping.what_is_this(window)),
         (a.glossary, lambda: helping.open_glossary(window)),
@@ -56,7 +56,10 @@ def connect_actions(window: MainWindow) -> None:
         (a.about, lambda: helping.show_about(window)),
     ):
         action.triggered.connect(slot)
-    a.language_chosen.connect(lambda code: anew.choose_language(window, language=code))
-    a.numbers_chosen.connect(lambda style: anew.choose_language(window, numbers=style))
+    a.file_chosen.connect(window.opening.open)
+    a.units_chosen.connect(lambda units: preferences.choose_units(window, units))
+    a.theme_chosen.connect(lambda mode: preferences.choose_theme(window, mode))
+    a.language_chosen.connect(lambda code: preferences.choose_language(window, language=code))
+    a.numbers_chosen.connect(lambda style: preferences.choose_language(window, numbers=style))
     menu = a.pictures_menu
     menu.aboutToShow.connect(lambda: taking_away.fill_pictures(menu, window))

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
 
-from core.language import tr
-from core.model.model import Model
 from core.problems import Problem
-from gui.panels.header_line import window_title
 from gui.widgets.banner import BannerStack
 
 # The share of the window's height that problems may take.
 _SHARE = 0.3
-
-
-def with_what_stays(problems: Sequence[Problem], shown: Model | None) -> list[Problem]:
-    """A file could not be read: which model, if any, is on the screen all the same."""
-    if shown is None:
-        return list(problems)
-    stays = tr("What is shown is still {model}.", model=window_title(shown))
-    return [replace(p, advice=f"{p.advice} {stays}".lstrip()) for p in problems]
 
 
 class ProblemArea(QScrollArea):

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from core.gguf import display
 from core.language import tr
 from gui import theme
+from gui.widgets.message_line import MessageLine
 from gui.widgets.text import Style
 
 # Of a plot with axes, in pixels: it is drawn anew in this size. Everything else as it stands.
@@ -39,13 +40,12 @@ Drawn: TypeAlias = Sequence[QWidget]
 
 @runtime_checkable
 class PictureHost(Protocol):
-    """The window that pictures are taken from."""
+    """The window that pictures are taken from; ``message`` tells what came of it."""
+
+    message: MessageLine
 
     def picture_title(self) -> str:
         """What all pictures are of: the model, the machine, the choice."""
-
-    def say(self, sentence: str) -> None:
-        """Tell what came of it."""
 
 
 @runtime_checkable
@@ -101,14 +101,14 @@ class Picture(QObject):
         told = ask_for_picture(self.widget, self.drawn(), suggested, self._title())
         host = _host(self.widget)
         if told and host is not None:
-            host.say(told)
+            host.message.say(told)
 
     def copy(self) -> None:
         """Put it on the clipboard."""
         QGuiApplication.clipboard().setImage(image(self.drawn(), self._title()))
         host = _host(self.widget)
         if host is not None:
-            host.say(tr("The picture is on the clipboard."))
+            host.message.say(tr("The picture is on the clipboard."))
 
     def _title(self) -> str:
         host = _host(self.widget)

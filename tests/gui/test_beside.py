@@ -50,7 +50,7 @@ def open_llama(qtbot: QtBot, window: MainWindow, folder: Path) -> Path:
     path = folder / "llama.gguf"
     path.write_bytes(source.read_bytes())
     with qtbot.waitSignal(window.attaching.looker.finished, timeout=5000):
-        window.open_path(path)
+        window.opening.open(path)
     return path
 
 
@@ -134,7 +134,7 @@ def test_a_file_that_cannot_be_attached_is_a_banner_and_changes_nothing(
     with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
         window.page.plan.what_if.beside.attach[kind].click()
     assert window.document.choice == before
-    assert any("page.gguf" in problem.message for problem in window._failures)
+    assert any("page.gguf" in banner.problem.message for banner in window.problems.stack.banners)
 
 
 def test_a_draft_model_is_attached_with_cache_types_of_its_own(
@@ -167,7 +167,7 @@ def test_draft_blocks_are_offered_where_the_file_has_some(
     assert not row.head.isVisible()
     (path,) = (path for path in specimens() if "Qwen3.6-27B" in path.name)
     with qtbot.waitSignal(window.attaching.looker.finished, timeout=5000):
-        window.open_path(path)
+        window.opening.open(path)
     assert row.head.isVisible()
     row.head.click()
     assert window.document.choice.draft_head
@@ -183,7 +183,7 @@ def test_another_model_has_nothing_attached(
         window.page.plan.what_if.beside.offers[0].click()
     (path,) = (path for path in specimens() if "Qwen3.6-27B" in path.name)
     with qtbot.waitSignal(window.attaching.looker.finished, timeout=5000):
-        window.open_path(path)
+        window.opening.open(path)
     assert window.document.choice.projector is None
     assert window.page.plan.what_if.beside.offers == []
 
@@ -294,7 +294,7 @@ def test_what_lies_beside_the_model_and_the_panel_come_along_to_the_window_that_
     window.document.choose(draft_gpu_layers=0)
     window.page.show_panel(window.page.metadata)
     window.page_bar.open_named("Compare")
-    window.anew = window.shown()
+    window.anew = anew.view_of(window)
     window.close()
     with shown_window(qtbot, theme, tmp_path, CARD, (1280, 900)) as other:
         anew.show_again(other, window.anew)
@@ -314,11 +314,12 @@ def test_a_file_that_went_from_beside_the_model_is_missed_and_the_rest_comes(
     for kind, file in ((Beside.PROJECTOR, gone), (Beside.DRAFT, there)):
         with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
             window.attaching.attach(kind, file)
-    view = window.shown()
+    view = anew.view_of(window)
     window.close()
     gone.unlink()
     with shown_window(qtbot, theme, tmp_path, CARD, (1280, 900)) as other:
         anew.show_again(other, view)
         qtbot.waitUntil(lambda: other.document.choice.draft is not None, timeout=5000)
         assert other.document.choice.projector is None
-        assert any("mmproj-gone" in problem.where for problem in other._failures)
+        banners = other.problems.stack.banners
+        assert any("mmproj-gone" in banner.problem.where for banner in banners)

@@ -201,5 +201,5 @@ def test_the_menu_opens_one_dialog_on_either_side(window: MainWindow) -> None:
     window.commands.paste_settings.trigger()
     assert window.findChildren(CommandDialog) == [made]
     assert made.sides.currentWidget() is made.paste_side
-    window.close_model()
+    window.opening.close_model()
     assert not made.isVisible()

@@ -117,11 +117,12 @@ def test_models_opened_in_turn_hold_no_more(window: MainWindow, qtbot: QtBot) ->
         model = window.document.model
         if model is None or model.file.header.path != path:
             return False
-        return window.page.plan.what_if.quantization.isEnabled() and not window.opener.running
+        ready = window.page.plan.what_if.quantization.isEnabled()
+        return ready and not window.opening.reader.running
 
     def switch() -> None:
         for path in paths:
-            window.open_path(path)
+            window.opening.open(path)
             qtbot.waitUntil(partial(here, path))
 
     assert growing(switch) == {}

@@ -20,7 +20,8 @@ from core.plan.plan import PartKind
 from gui import crash, settings
 from gui.document import Document
 from gui.main_window import MainWindow
-from gui.main_window.helping import EARLIER_CRASH, terms_about
+from gui.main_window.helping import terms_about
+from gui.main_window.window_problems import EARLIER_CRASH
 from gui.panels.compare import ComparePage
 from gui.panels.help.about import PARTS, About
 from gui.panels.help.glossary import Glossary
@@ -309,7 +310,7 @@ def test_after_a_crash_the_next_start_says_so_and_offers_the_log(
         return True
 
     monkeypatch.setattr(QDesktopServices, "openUrl", opens)
-    window.show_earlier_crash()
+    window.problems.show_earlier_crash()
     (banner,) = window.problems.stack.banners
     assert banner.problem == EARLIER_CRASH
     assert banner.action.text() == "Open log"

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from core.machine.machine import DeviceKind
-from gui.main_window import MainWindow
+from gui.main_window import MainWindow, preferences
 from gui.theme import Theme, ThemeMode
 from gui.widgets.file_card import FileCard
 from tests.support import every_page, plans
@@ -171,7 +171,7 @@ def test_where_the_keyboard_is_can_be_seen_everywhere(
 ) -> None:
     """WCAG 2.2, 1.4.11: what marks it differs from what was there before by 3 to 1. Qt's own style
     comes to 1.3 on a dark button."""
-    window.choose_theme(mode)
+    preferences.choose_theme(window, mode)
     unseen = list(unmarked(30))
     every_page.open_specimen(window, "Qwen3.6-35B")
     for place, root in chain(every_page.pages(window), every_page.dialogs(window)):

@@ -27,7 +27,7 @@ from core.language import tr, written
 from core.machine import catalogue
 from gui import settings
 from gui.language import Speech, code_for
-from gui.main_window import anew
+from gui.main_window import preferences
 from gui.settings import Settings
 from gui.theme import Theme
 from tests.support.shown_window import shown_window
@@ -186,7 +186,7 @@ def test_the_same_language_again_changes_nothing(
     qtbot: QtBot, theme: Theme, tmp_path: Path
 ) -> None:
     with shown_window(qtbot, theme, tmp_path, HERE) as window:
-        anew.choose_language(window, language="")
+        preferences.choose_language(window, language="")
         assert window.isVisible() and window.anew is None
 
 

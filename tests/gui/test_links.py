@@ -79,7 +79,7 @@ def drop(window: MainWindow, url: str) -> None:
 
 def wait_for_model(qtbot: QtBot, window: MainWindow) -> None:
     qtbot.waitUntil(lambda: window.document.model is not None, timeout=10_000)
-    qtbot.waitUntil(lambda: not window.opener.running, timeout=10_000)
+    qtbot.waitUntil(lambda: not window.opening.reader.running, timeout=10_000)
 
 
 def overview_texts(window: MainWindow) -> str:
@@ -106,29 +106,29 @@ def test_a_dropped_link_opens_like_a_file_and_says_where_it_lies(
 def test_coming_back_to_the_window_asks_no_server(
     qtbot: QtBot, window: MainWindow, server: LinkServer
 ) -> None:
-    window.open_files([f"{server.url}/m/Small-Q4_K_M.gguf"])
+    window.opening.open_first([f"{server.url}/m/Small-Q4_K_M.gguf"])
     wait_for_model(qtbot, window)
     asked = len(server.seen)
     window.file_watch.look()
     qtbot.waitUntil(lambda: not window.file_watch._runner.running, timeout=5000)
     assert messages(window) == []
     assert len(server.seen) == asked
-    window.reload()
-    qtbot.waitUntil(lambda: not window.opener.running, timeout=5000)
+    window.opening.reload()
+    qtbot.waitUntil(lambda: not window.opening.reader.running, timeout=5000)
     assert len(server.seen) > asked
 
 
 def test_a_link_that_cannot_be_read_is_a_banner_and_the_old_model_stays(
     qtbot: QtBot, window: MainWindow, server: LinkServer
 ) -> None:
-    window.open_path(SMALL)
+    window.opening.open(SMALL)
     wait_for_model(qtbot, window)
     model = window.document.model
-    window.open_files([f"{server.url}/m/none.gguf"])
+    window.opening.open_first([f"{server.url}/m/none.gguf"])
     qtbot.waitUntil(lambda: bool(messages(window)), timeout=5000)
     assert "404" in messages(window)[0]
     assert window.document.model is model
-    window.open_files(["https://me:secret@example.org/x.gguf"])
+    window.opening.open_first(["https://me:secret@example.org/x.gguf"])
     assert "password" in messages(window)[0] and "secret" not in messages(window)[0]
 
 
@@ -187,7 +187,7 @@ def test_all_headers_of_a_repository_are_judged_for_the_machine(
     ceilings = cells(dialog, "ceiling_tok_s")
     assert ceilings[0].endswith("tok/s") and ceilings[1] == ""
     # The same figure as when the file itself is opened.
-    window.open_path(SMALL)
+    window.opening.open(SMALL)
     wait_for_model(qtbot, window)
     plan = window.document.plan
     assert plan is not None and plan.speed.ceiling.value is not None
@@ -279,14 +279,14 @@ def test_a_model_behind_a_link_comes_along_to_the_window_of_another_language(
     with shown_window(qtbot, theme, tmp_path, COMPUTER) as window:
         window.finding.open_text(f"{server.url}/m/Small-Q4_K_M.gguf")
         qtbot.waitUntil(lambda: window.document.model is not None, timeout=5000)
-        view = window.shown()
+        view = anew.view_of(window)
     with shown_window(qtbot, theme, tmp_path, COMPUTER) as other:
         anew.show_again(other, view)
         qtbot.waitUntil(lambda: other.document.model is not None, timeout=5000)
-        assert other.shown() == view
+        assert anew.view_of(other) == view
     server.files.clear()
     with shown_window(qtbot, theme, tmp_path, COMPUTER) as other:
         anew.show_again(other, view)
-        qtbot.waitUntil(lambda: not other.opener.running, timeout=5000)
-        assert other.document.model is None and other._failures
+        qtbot.waitUntil(lambda: not other.opening.reader.running, timeout=5000)
+        assert other.document.model is None and messages(other)
         assert other.pages.currentWidget() is other.welcome

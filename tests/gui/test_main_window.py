@@ -22,7 +22,7 @@ from core.units import UnitSystem
 from gui import settings
 from gui.crash import CrashLog
 from gui.document import Document
-from gui.main_window import MainWindow
+from gui.main_window import MainWindow, preferences
 from gui.panels.help.about import About
 from gui.theme import Theme, ThemeMode, colors
 from gui.widgets.text import Text
@@ -96,11 +96,11 @@ def window(make_window: MakeWindow) -> MainWindow:
 
 
 def wait_until_read(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: not window.opener.running, timeout=5000)
+    qtbot.waitUntil(lambda: not window.opening.reader.running, timeout=5000)
 
 
 def open_and_wait(qtbot: QtBot, window: MainWindow, path: Path) -> None:
-    window.open_path(path)
+    window.opening.open(path)
     wait_until_read(qtbot, window)
 
 
@@ -155,7 +155,7 @@ def test_a_relative_path_of_the_command_line_is_remembered_absolute(
 ) -> None:
     path = make_file()
     monkeypatch.chdir(path.parent)
-    window.open_files([path.name])
+    window.opening.open_first([path.name])
     wait_until_read(qtbot, window)
     assert window.settings.recent_files == (str(path),)
 
@@ -173,13 +173,13 @@ def test_of_several_dropped_files_the_first_is_opened_and_that_is_said(
 def test_what_was_done_is_said_for_a_while_and_what_goes_on_until_it_is_over(
     qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gui.main_window.window._SAID_MS", 1)
-    window.say("The report is on the clipboard.")
+    monkeypatch.setattr("gui.widgets.message_line._SAID_MS", 1)
+    window.message.say("The report is on the clipboard.")
     qtbot.waitUntil(lambda: window.message.text() == "")
-    window.say("Measuring memory bandwidth…")
+    window.message.say("Measuring memory bandwidth…")
     QTest.qWait(20)
     assert window.message.text() == "Measuring memory bandwidth…"
-    window.say("")
+    window.message.say("")
 
 
 def test_a_dropped_folder_gets_a_sentence(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
@@ -284,13 +284,13 @@ def test_the_old_model_stays_until_the_new_one_is_read_and_escape_keeps_it(
         return read
 
     monkeypatch.setattr(opening, "opening", slow)
-    window.open_path("/slow/disk/b.gguf")
-    qtbot.waitUntil(window.loading.isVisible, timeout=5000)
+    window.opening.open("/slow/disk/b.gguf")
+    qtbot.waitUntil(window.opening.strip.isVisible, timeout=5000)
     assert window.pages.currentWidget() is window.page
     assert window.windowTitle() == "Old — a.gguf"
     QTest.keyClick(window, Qt.Key.Key_Escape)
-    assert not window.opener.running
-    assert not window.loading.isVisible()
+    assert not window.opening.reader.running
+    assert not window.opening.strip.isVisible()
     assert window.windowTitle() == "Old — a.gguf"
     assert ended.wait(5)
 
@@ -302,7 +302,7 @@ def test_cancelling_the_very_first_file_returns_to_the_welcome_page(
         return lambda handle: threading.Event().wait(0.05)
 
     monkeypatch.setattr(opening, "opening", slow)
-    window.open_path("/slow/disk/b.gguf")
+    window.opening.open("/slow/disk/b.gguf")
     assert window.pages.currentWidget() is not window.welcome
     window.commands.cancel.trigger()
     assert window.pages.currentWidget() is window.welcome
@@ -312,8 +312,8 @@ def test_a_second_file_opened_while_the_first_is_read_wins(
     qtbot: QtBot, window: MainWindow, make_file: MakeFile
 ) -> None:
     first, second = make_file("a.gguf", "First"), make_file("b.gguf", "Second")
-    window.open_path(first)
-    window.open_path(second)
+    window.opening.open(first)
+    window.opening.open(second)
     wait_until_read(qtbot, window)
     qtbot.wait(20)
     assert window.windowTitle() == "Second — b.gguf"
@@ -334,11 +334,11 @@ def test_an_error_in_the_reader_keeps_the_old_model_and_the_window(
         return read
 
     monkeypatch.setattr(opening, "opening", broken)
-    window.open_path("/x.gguf")
+    window.opening.open("/x.gguf")
     wait_until_read(qtbot, window)
     assert len(reported) == 1
     assert window.pages.currentWidget() is window.page
-    window.show_failure("Something went wrong; the log is in /log.")
+    window.problems.show_failure_inside("Something went wrong; the log is in /log.")
     assert messages(window) == ["Something went wrong; the log is in /log."]
 
 
@@ -346,7 +346,7 @@ def test_an_error_anywhere_in_the_window_becomes_a_banner(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     log = CrashLog(tmp_path / "weighbridge.log")
-    log.reported.connect(window.show_failure)
+    log.reported.connect(window.problems.show_failure_inside)
     log.install()
     try:
         QTimer.singleShot(0, lambda: [][1])
@@ -501,8 +501,8 @@ def test_recent_files_and_the_geometry_come_back(
     for path in (a, b):
         open_and_wait(qtbot, first, path)
     first.resize(777, 666)
-    first.choose_units(UnitSystem.GB)
-    first.choose_theme(ThemeMode.DARK)
+    preferences.choose_units(first, UnitSystem.GB)
+    preferences.choose_theme(first, ThemeMode.DARK)
     first.close()
     b.unlink()
     second = make_window()
@@ -535,9 +535,9 @@ def test_two_windows_do_not_undo_each_others_settings(
     first, second = make_window(), make_window()
     a, b = make_file("a.gguf"), make_file("b.gguf")
     open_and_wait(qtbot, first, a)
-    first.choose_units(UnitSystem.GB)
+    preferences.choose_units(first, UnitSystem.GB)
     open_and_wait(qtbot, second, b)
-    second.choose_theme(ThemeMode.DARK)
+    preferences.choose_theme(second, ThemeMode.DARK)
     first.close()
     second.close()
     third = make_window()
@@ -614,7 +614,7 @@ def test_the_report_can_be_copied_as_markdown_and_as_json(
 def test_a_file_name_is_never_taken_for_markup(window: MainWindow) -> None:
     path = Path("/models/<b>bold & so.gguf")
     window.kept.keep(window.settings.with_recent(str(path)))
-    window._show_recent()
+    window.opening.show_recent()
     action = window.commands.recent_menu.actions()[0]
     assert "&lt;b&gt;bold &amp; so.gguf" in action.toolTip()
     assert action.text().replace("&&", "&") == "<b>bold & so.gguf  (models)"

@@ -33,8 +33,8 @@ def window(
 
 def open_model(qtbot: QtBot, window: MainWindow, folder: Path) -> None:
     path = heads()["gemma3-dense"].write(folder / "gemma3-dense.gguf")
-    with qtbot.waitSignal(window.opener.ended, timeout=5000):
-        window.open_path(path)
+    with qtbot.waitSignal(window.opening.reader.ended, timeout=5000):
+        window.opening.open(path)
     assert window.document.model is not None
 
 

@@ -43,7 +43,7 @@ def start(
         window.resize(1280, 800)
         window.show()
         qtbot.waitUntil(lambda: window.document.this_computer is not None)
-        window.open_path(path_of("Qwen3-4B"))
+        window.opening.open(path_of("Qwen3-4B"))
         qtbot.waitUntil(lambda: window.document.plan is not None)
         return window
 
@@ -122,9 +122,9 @@ def test_closing_the_model_and_opening_another_goes_on(qtbot: QtBot, start: Star
     page = page_of(window)
     for view in (page.machines, page.models, page.grid):
         page.tabs.setCurrentWidget(view)
-    window.close_model()
+    window.opening.close_model()
     assert not window.commands.compare.isEnabled()
-    window.open_path(path_of("Mistral-7B"))
+    window.opening.open(path_of("Mistral-7B"))
     qtbot.waitUntil(lambda: window.document.plan is not None)
     qtbot.waitUntil(lambda: page.grid.model.contexts[-1:] == (32_768,))
     qtbot.waitUntil(lambda: not page.grid.working)

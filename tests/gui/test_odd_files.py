@@ -95,8 +95,8 @@ def test_no_file_stops_the_window(
     folder = tmp_path / "files"
     folder.mkdir()
     for path in odd_files(folder):
-        window.open_path(path)
-        qtbot.waitUntil(lambda: not window.opener.running, timeout=10_000)
+        window.opening.open(path)
+        qtbot.waitUntil(lambda: not window.opening.reader.running, timeout=10_000)
         for index in range(tabs.count()):
             tabs.setCurrentIndex(index)
             QApplication.processEvents()

@@ -148,5 +148,5 @@ def test_the_menu_opens_one_dialog_that_closes_with_the_model(window: MainWindow
     window.commands.passes.trigger()
     (made,) = window.findChildren(PassesDialog)
     assert made.isVisible()
-    window.close_model()
+    window.opening.close_model()
     assert not made.isVisible()

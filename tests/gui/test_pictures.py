@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui import theme as theme_module
-from gui.main_window import MainWindow
+from gui.main_window import MainWindow, preferences
 from gui.main_window.taking_away import fill_pictures, save_report
 from gui.theme import Theme, ThemeMode
 from gui.widgets.pictures import Picture, image, pictures, save_picture, svg
@@ -99,7 +99,7 @@ def test_the_picture_of_a_session_has_its_legend(window: MainWindow) -> None:
 
 
 def test_pixels_are_twice_as_fine_and_in_the_colours_of_the_theme(window: MainWindow) -> None:
-    window.choose_theme(ThemeMode.DARK)
+    preferences.choose_theme(window, ThemeMode.DARK)
     drawn = named(window, "Bytes of one token").drawn()
     made = image(drawn)
     assert made.width() >= 2 * drawn[0].width()
@@ -143,7 +143,7 @@ def test_the_menu_lists_what_is_drawn_on_the_page_in_front(window: MainWindow) -
     window.commands.session.trigger()
     menu.aboutToShow.emit()
     assert "Turns of the session…" in [action.text() for action in menu.actions()]
-    window.close_model()
+    window.opening.close_model()
     fill_pictures(menu, window)
     (only,) = menu.actions()
     assert not only.isEnabled()

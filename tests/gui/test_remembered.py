@@ -103,7 +103,7 @@ def test_each_model_has_its_own_choice_within_one_start(start: Start) -> None:
     window.document.choose(requantize="Q5_K_M")
     every_page.open_specimen(window, "Qwen3.6-35B")
     assert window.document.choice.requantize == "IQ4_XS"
-    window.close_model()
+    window.opening.close_model()
     every_page.open_specimen(window, "Gemma-3-27B")
     assert window.document.choice.requantize == "Q5_K_M"
 

@@ -20,7 +20,7 @@ from core.plan.plan import Verdict
 from core.problems import Problem, Severity
 from core.tabular import TextFormat
 from gui.document import Document
-from gui.main_window import clipboard
+from gui.main_window import taking_away
 from gui.panels.command.copy_side import CopySide
 from gui.panels.command.paste_side import PasteSide
 from gui.panels.measure.own_server import OwnServerSection
@@ -138,7 +138,7 @@ def test_u21_every_part_of_every_device_follows_without_a_look_at_the_disk(
     paste.apply.click()
     assert document.plan is not None and wanted is not None
     assert document.plan.memory == wanted.memory
-    told = json.loads(clipboard.report_as(TextFormat.JSON, document.plan, document.units))
+    told = json.loads(taking_away.report_as(TextFormat.JSON, document.plan, document.units))
     assert len(told["memory"]["devices"]) == 2
 
 

@@ -43,7 +43,7 @@ def window(qtbot: QtBot, theme: Theme, tmp_path: Path) -> Iterator[MainWindow]:
 def weigh(qtbot: QtBot, window: MainWindow, name: str, machine: Machine, **choice: object) -> None:
     """Open a specimen on a machine and let everything come to rest."""
     window.document.set_machine(machine)
-    window.open_path(next(path for path in resources.specimens() if name in path.name))
+    window.opening.open(next(path for path in resources.specimens() if name in path.name))
     qtbot.waitUntil(lambda: window.document.model is not None)
     plan = window.page.plan
     qtbot.waitUntil(plan.what_if.quantization.isEnabled)
@@ -117,7 +117,7 @@ def test_a_larger_font_asks_for_no_larger_window(
     larger.setPointSizeF(13)
     qapp.setFont(larger)
     try:
-        again = MainWindow(Document(), window._theme, window.kept.path)
+        again = MainWindow(Document(), window.theme, window.kept.path)
         qtbot.addWidget(again)
         again.show()
         weigh(qtbot, again, "Qwen3.6-35B", card)

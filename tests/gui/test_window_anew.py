@@ -15,7 +15,7 @@ import resources
 from core.machine import catalogue
 from gui import app, settings
 from gui.document import Document
-from gui.main_window import MainWindow, anew
+from gui.main_window import MainWindow, anew, preferences
 from gui.main_window.measuring import Measuring
 from gui.theme import Theme
 from gui.workers import computer
@@ -32,7 +32,7 @@ def specimen(words: str) -> str:
 
 def said(event: str, config: Path, model: str) -> list[str]:
     """The first window chooses Spanish and meets an event at once; each tells what it shows."""
-    act = f"anew.choose_language(window, language='es'); {event}"
+    act = f"preferences.choose_language(window, language='es'); {event}"
     return two_windows.said(act, config, model, shows="window.document.model.name,")
 
 
@@ -81,7 +81,7 @@ def test_what_goes_on_in_this_window_is_not_ended_by_another_language(
 ) -> None:
     with shown_window(qtbot, theme, tmp_path, HERE) as window:
         monkeypatch.setattr(Measuring, what, property(lambda self: True))
-        anew.choose_language(window, language="es")
+        preferences.choose_language(window, language="es")
         assert window.isVisible() and window.anew is None
         assert told in window.message.text()
         assert settings.load(tmp_path / "settings.json").language == "es"
@@ -93,7 +93,7 @@ def test_nothing_is_started_in_a_window_that_was_closed(
 ) -> None:
     with shown_window(qtbot, theme, tmp_path, HERE) as window:
         window.close()
-        window.open_path(resources.specimens()[0])
+        window.opening.open(resources.specimens()[0])
         window.computer.detect()
         window.finding.open_text("https://127.0.0.1:9/a.gguf")
         assert not any(runner.running for runner in window.findChildren(Runner))

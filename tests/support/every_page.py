@@ -44,7 +44,7 @@ _REPOSITORY = Repository(
 
 def open_specimen(window: MainWindow, name: str) -> None:
     """Open a specimen and let everything come to rest."""
-    window.open_path(next(path for path in resources.specimens() if name in path.name))
+    window.opening.open(next(path for path in resources.specimens() if name in path.name))
     _wait(lambda: window.document.plan is not None)
     _wait(window.page.plan.what_if.quantization.isEnabled)
     settle(window)

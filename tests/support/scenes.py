@@ -23,7 +23,7 @@ from core.machine.machine import Machine, OwnRun
 from core.problems import Problem
 from gui.document import Document
 from gui.language import Speech
-from gui.main_window import MainWindow
+from gui.main_window import MainWindow, preferences
 from gui.panels.compare import ComparePage
 from gui.panels.explain.page import ExplainPage
 from gui.panels.measure import servers
@@ -122,10 +122,10 @@ def _loading(window: MainWindow) -> None:
             time.sleep(0.01)
 
     with patch.object(opening, "opening", lambda path: read):
-        window.open_path("/models/Qwen3-235B-A22B-Instruct-Q4_K_M.gguf")
-    _wait(window.loading.isVisible, "the strip")
+        window.opening.open("/models/Qwen3-235B-A22B-Instruct-Q4_K_M.gguf")
+    _wait(window.opening.strip.isVisible, "the strip")
     # It runs to and fro: no two pictures would be the same.
-    window.loading.findChildren(QProgressBar)[0].setRange(0, 1)
+    window.opening.strip.findChildren(QProgressBar)[0].setRange(0, 1)
 
 
 def _unknown(path: Path) -> None:
@@ -222,7 +222,7 @@ def window_of(
     ):
         window = MainWindow(Document(), theme, folder / "settings.json")
         try:
-            window.choose_theme(mode)
+            preferences.choose_theme(window, mode)
             window.resize(*size)
             window.show()
             _wait(lambda: window.document.this_computer is not None, "the machine")
@@ -272,13 +272,13 @@ def _place_as_if(folder: Path, problem: Problem) -> str:
 def _open(window: MainWindow, scene: Scene, folder: Path) -> None:
     if scene.specimen:
         (path,) = (p for p in resources.specimens() if p.name.startswith(scene.specimen))
-        window.open_path(path)
+        window.opening.open(path)
         _wait(lambda: window.document.plan is not None, "the model")
     elif scene.write is not None:
         path = folder / "model.gguf"
         scene.write(path)
-        window.open_path(path)
-        _wait(lambda: not window.opener.running, "the file")
+        window.opening.open(path)
+        _wait(lambda: not window.opening.reader.running, "the file")
     else:
         _wait(lambda: bool(window.welcome.findChildren(FileCard)), "the specimens")
 

@@ -14,7 +14,7 @@ import os, signal, sys
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from gui import app
-from gui.main_window import anew
+from gui.main_window import preferences
 from gui.workers.instance import Instance
 
 heard = []
@@ -32,7 +32,7 @@ def windows():
     return [w for w in QApplication.topLevelWidgets() if w.objectName() == "window"]
 
 def when(window, act):
-    ready = window.document.model is not None and not window.opener.running
+    ready = window.document.model is not None and not window.opening.reader.running
     QTimer.singleShot(20, window, act if ready else lambda: when(window, act))
 
 def watched():
