@@ -36,6 +36,7 @@ KEYS = "Ctrl Shift Alt"
 VALUES = ("none", "linear")  # of keys, among the files of the scenes
 # In the files and notes of the scenes.
 MADE_UP = (
+    "/models",
     "Small 100K",
     "Zebra 3B",
     "zebra",
