@@ -27,9 +27,11 @@ from PySide6.QtCore import (
 )
 
 from core.language import tr
+from core.whole_file import open_file
 
 # The log starts afresh beyond this; the former one is kept.
 _SIZE_LIMIT = 1_000_000
+_NUMBER_LIMIT = 20  # digits
 # An error in a paint event comes back sixty times a second.
 _REPORT_LIMIT = 50
 
@@ -76,8 +78,11 @@ class CrashLog(QObject):
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.crashed_before = self._look_back()
-            if self.path.exists() and self.path.stat().st_size > _SIZE_LIMIT:
-                self.path.replace(self.path.with_suffix(".log.old"))
+            if self.path.exists():
+                if not self.path.is_file():  # a pipe would wait for whoever reads it
+                    raise OSError("the log is no file")
+                if self.path.stat().st_size > _SIZE_LIMIT:
+                    self.path.replace(self.path.with_suffix(".log.old"))
             stream = self.path.open("a", encoding="utf-8", errors="backslashreplace")
             self._mark.write_text(str(self.path.stat().st_size), "utf-8")
         except OSError:
@@ -127,18 +132,21 @@ class CrashLog(QObject):
         )
 
     def _look_back(self) -> bool:
-        """Whether a start that is over left its mark, and an error in the log. Raises OSError."""
+        """Whether a start that is over left its mark, and an error in the log."""
         crashed = False
         for mark in self.path.parent.glob(f"{self.path.stem}-*.running"):
             number = mark.stem.rpartition("-")[2]
             if mark == self._mark or not _alive(number):
-                crashed = crashed or self._error_since(mark)
-                mark.unlink(missing_ok=True)
+                with suppress(OSError):
+                    crashed = crashed or self._error_since(mark)
+                with suppress(OSError):
+                    mark.unlink(missing_ok=True)
         return crashed
 
     def _error_since(self, mark: Path) -> bool:
-        text = mark.read_text("utf-8", "replace").strip()
-        with self.path.open("rb") as log:
+        with open_file(mark) as told:
+            text = told.read(_NUMBER_LIMIT).decode("utf-8", "replace").strip()
+        with open_file(self.path) as log:
             size = log.seek(0, os.SEEK_END)
             start = int(text) if text.isdecimal() else 0
             log.seek(start if start <= size else 0)  # it may have started afresh in the meantime

@@ -18,7 +18,7 @@ from PySide6.QtCore import QStandardPaths
 from core import language
 from core.plan.keeping import Kept
 from core.units import UnitSystem
-from core.whole_file import write_whole
+from core.whole_file import open_file, write_whole
 
 VERSION = 1
 RECENT_LIMIT = 10
@@ -111,13 +111,13 @@ def default_path() -> Path:
 def load(path: Path) -> Settings:
     """Read the settings; defaults where there are none. Never raises."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             data = file.read(_SIZE_LIMIT + 1)
     except FileNotFoundError:
         return Settings()
     except OSError as error:
-        logging.warning("settings could not be read: %s", error)
-        return Settings()
+        logging.warning("settings could not be read (%s) and are kept as a copy", error)
+        return _set_aside(path)
     try:
         if len(data) > _SIZE_LIMIT:
             raise ValueError("far too long")
@@ -126,10 +126,15 @@ def load(path: Path) -> Settings:
             raise ValueError("not a version that this program knows")
     except (ValueError, RecursionError) as error:
         logging.warning("settings were not understood (%s) and are kept as a copy", error)
-        with suppress(OSError):
-            path.replace(path.with_suffix(".json.kept"))
-        return Settings()
+        return _set_aside(path)
     return _from_json(stored)
+
+
+def _set_aside(path: Path) -> Settings:
+    """The defaults, with what was there kept from being written over."""
+    with suppress(OSError):
+        path.replace(path.with_suffix(".json.kept"))
+    return Settings()
 
 
 def save(path: Path, settings: Settings) -> None:

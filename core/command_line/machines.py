@@ -55,12 +55,19 @@ def machine_of(request: Request) -> Machine:
 def named(text: str) -> Machine:
     """This computer, a machine of the catalogue, one of the user's own, that of a report, or one
     put together of such ("2x nvidia-geforce-rtx-3090 + ram:64GiB@51.2")."""
-    if text.lower().endswith(".json") and Path(text).exists():
+    if text.lower().endswith(".json") and _exists(text):
         return _from_report(text)  # a "+" in a file's name puts nothing together
     try:
         return machine_from(text, _named)
     except ValueError as error:
         raise BadRequestError(f"{display(text)}: {error}") from None
+
+
+def _exists(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):  # no name that a file can have, or a folder that is closed
+        return False
 
 
 def _named(id: str) -> Machine:

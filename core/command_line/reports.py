@@ -8,11 +8,17 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from core.command_line.machines import machine_of
 from core.command_line.output import complain, say
-from core.command_line.requests import BadRequestError, Request, request_from, values_of_line
+from core.command_line.requests import (
+    LONGEST_LINE,
+    BadRequestError,
+    Request,
+    request_from,
+    values_of_line,
+)
 from core.gguf import display, open_file
 from core.model import model_from
 from core.model.model import Model
@@ -106,8 +112,14 @@ def answers(
             values = {**defaults, **values_of_line(line)}
             yield answer(values)
         except BadRequestError as error:
-            file = values.get("file")
-            yield refusal(file if isinstance(file, str) else None, str(error)), False
+            yield _refused(values, str(error)), False
+        except OSError as error:  # of a file that the line names
+            yield _refused(values, display(error.strerror or str(error))), False
+
+
+def _refused(values: Mapping[str, object], sentence: str) -> Values:
+    file = values.get("file")
+    return refusal(file if isinstance(file, str) else None, sentence)
 
 
 def report_many(source: str, defaults: Mapping[str, object], answer: Answer = answer) -> int:
@@ -119,14 +131,22 @@ def report_many(source: str, defaults: Mapping[str, object], answer: Answer = an
         if source == "-" and sys.stdin is None:
             raise BadRequestError("standard input is closed")
         if source == "-":
-            lines: Iterator[bytes] = iter(sys.stdin.buffer.readline, b"")
-            return _answer_all(answers(lines, defaults, answer))
+            return _answer_all(answers(_lines(sys.stdin.buffer), defaults, answer))
         with Path(source).open("rb") as file:
-            return _answer_all(answers(file, defaults, answer))
+            return _answer_all(answers(_lines(file), defaults, answer))
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
         raise BadRequestError(f"{display(source)} cannot be read: {error.strerror}") from None
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Line by line, as they come. Of one that is too long, enough is given that it is refused; the
+    rest is passed over."""
+    while line := file.readline(LONGEST_LINE + 1):
+        yield line
+        while len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+            line = file.readline(LONGEST_LINE + 1)
 
 
 def _answer_all(answered: Iterator[tuple[Values, bool]]) -> int:

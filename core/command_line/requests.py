@@ -15,6 +15,7 @@ from core.model import RECIPES
 from core.plan.choice import ALL_CACHE_TYPES, CACHE_TYPES, Choice, Engine, FlashAttention
 from core.units import LARGEST, parse_bandwidth, parse_bytes
 
+LONGEST_LINE = 1 << 20  # bytes; a request has some hundreds
 _MOST = 2**31 - 1  # llama.cpp keeps contexts and batches in 32-bit integers
 _MOST_SLOTS = 256  # LLAMA_MAX_SEQ
 _MOST_DRAFTED = 1024  # tokens; no engine drafts a hundred
@@ -68,6 +69,8 @@ def request_from(values: Mapping[str, object]) -> Request:
 
 def values_of_line(line: bytes) -> dict[str, object]:
     """The options in one line of a requests file. Raises BadRequestError with one sentence."""
+    if len(line) > LONGEST_LINE:
+        raise BadRequestError(f"the line has more than {LONGEST_LINE:,} bytes")
     try:
         values = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.machine.places import home_of
+from core.whole_file import open_file
 
 _MOST_BYTES = 1 << 20  # of a settings file of another program
 
@@ -54,7 +55,10 @@ def _each_once(folders: Iterable[Folder]) -> tuple[Folder, ...]:
 def _absolute(environ: Mapping[str, str], name: str) -> Path | None:
     """The folder in a variable; the XDG specification has relative ones ignored."""
     value = environ.get(name, "").strip()
-    path = Path(value).expanduser() if value else None
+    try:
+        path = Path(value).expanduser() if value else None
+    except RuntimeError:  # the folder of a user who does not exist
+        return None
     return path if path is not None and path.is_absolute() else None
 
 
@@ -76,7 +80,7 @@ def _lm_studio(home: Path) -> list[Path]:
     before 0.3.6. Where the user moved them to stands in settings.json."""
     found = [home / ".lmstudio" / "models", home / ".cache" / "lm-studio" / "models"]
     try:
-        with (home / ".lmstudio" / "settings.json").open("rb") as file:
+        with open_file(home / ".lmstudio" / "settings.json") as file:
             settings = json.loads(file.read(_MOST_BYTES))
         moved = settings.get("downloadsFolder")
         if isinstance(moved, str) and Path(moved).is_absolute():

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.language import tr
-from core.whole_file import write_whole
+from core.whole_file import open_file, write_whole
 
 # No file of ours comes near this; one that does was not written by us.
 _SIZE_LIMIT = 5_000_000
@@ -44,7 +44,7 @@ def read_json(path: Path) -> object:
     """What a JSON file holds. Raises FileNotFoundError, and ValueError with a sentence for
     anything that is no JSON of ours."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             data = file.read(_SIZE_LIMIT + 1)
     except FileNotFoundError:
         raise

@@ -97,7 +97,7 @@ def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tupl
         engine=choice.engine.value,
         requantize=choice.requantize,
         gpu_layers=gpu_layers,
-        cpu_moe=max(0, choice.cpu_moe) if gpus else 0,
+        cpu_moe=min(max(0, choice.cpu_moe), model.shape.layers) if gpus else 0,
         backend=backend,
         **_beside(model, choice, bool(gpus)),
     )

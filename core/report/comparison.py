@@ -53,7 +53,7 @@ def comparison_text(
     found = [problem_line(problem) for problem in _of_model(plan.model)]
     for row in rows:
         found += [
-            f"{row.machine.name}: {problem_line(problem)}" for problem in row.figures.plan.problems
+            f"{row.machine.name}: {problem_line(problem)}" for problem in _of_plan(row.figures.plan)
         ]
     if found:
         lines += ["", *found]
@@ -93,7 +93,7 @@ def _machine(row: MachineRow) -> Values:
         "ceilings_tok_s": None if empty else _ceilings(row, plan.speed),
         "first_token_s": None if empty else row.figures.prompt.value,
         "watts": row.watts.value,
-        "problems": [as_values(problem) for problem in plan.problems],
+        "problems": [as_values(problem) for problem in _of_plan(plan)],
     }
 
 
@@ -107,4 +107,9 @@ def _ceilings(row: MachineRow, speed: SpeedPlan) -> Values:
 
 
 def _of_model(model: Model) -> tuple[Problem, ...]:
-    return (*model.file.problems, *model.problems)
+    """Those of the file and its facts; of the file alone where it is empty, as in a report."""
+    return (*model.file.problems, *(model.problems if model.file.tensors else ()))
+
+
+def _of_plan(plan: Plan) -> tuple[Problem, ...]:
+    return plan.problems if plan.model.file.tensors else ()

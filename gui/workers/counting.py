@@ -20,6 +20,7 @@ from core.tokens import (
     tokenizer_of,
 )
 from core.units import format_bytes
+from core.whole_file import open_file
 from gui.workers.runner import Function, Handle
 
 _LARGEST = 32 << 20  # bytes of a text
@@ -134,7 +135,7 @@ def _no_start(why: str) -> Problem:
 def _read(path: Path) -> str | Problem:
     name = display(path.name)
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             data = file.read(_LARGEST + 1)
     except OSError as error:
         return Problem(

@@ -23,6 +23,7 @@ from core.check.engine_log import EngineLog, read, says_enough, up_to_enough
 from core.check.programs import find
 from core.language import tr
 from core.problems import Problem
+from core.whole_file import open_file
 from gui.workers.runner import Function, Handle
 
 SECONDS = 120.0  # a first look at a large model on a cold disk takes some ten
@@ -92,16 +93,12 @@ def reading_log(path: Path) -> Function:
 
     def load(handle: Handle) -> LogFile:
         try:
-            with path.open("rb") as file:
+            with open_file(path) as file:
                 data = file.read(LOG_LIMIT + 1)
         except OSError as error:
-            return LogFile(
-                path,
-                "",
-                _problem(
-                    "engine-log", tr("The log could not be read: {reason}.", reason=error), path
-                ),
-            )
+            why = error.strerror or error
+            message = tr("The log could not be read: {reason}.", reason=why)
+            return LogFile(path, "", _problem("engine-log", message, path))
         if len(data) > LOG_LIMIT:
             message = tr(
                 "The log is longer than {size} MB; its beginning is used.", size=LOG_LIMIT // 10**6

@@ -88,6 +88,23 @@ def test_a_file_that_is_not_understood_is_kept_and_defaults_are_used(
     assert path.with_name("settings.json.kept").read_bytes() == data
 
 
+def test_a_file_that_cannot_be_read_is_not_written_over(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that belongs to another user, after the program was once started as root."""
+    settings.save(path, FULL)
+
+    def closed(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(settings, "open_file", closed)
+    assert settings.load(path) == Settings()
+    settings.save_changes(path, Settings(), Settings(tips=False))
+    monkeypatch.undo()
+    assert settings.load(path) == Settings(tips=False)
+    assert settings.load(path.with_suffix(".json.kept")) == FULL
+
+
 def test_a_value_of_the_wrong_type_costs_only_itself(path: Path) -> None:
     path.parent.mkdir()
     stored = {

@@ -14,6 +14,7 @@ from core.language import tr
 from core.machine import places
 from core.measure.history import schema
 from core.problems import Problem, Severity
+from core.whole_file import require_file
 
 # Another window that writes is done within milliseconds; on a disk that is busy it takes longer.
 _WAIT_SECONDS = 10.0
@@ -33,6 +34,12 @@ def opened(path: Path, *, mend: bool) -> tuple[sqlite3.Connection, Problem | Non
     memory, or to a new file where ``mend`` lets the damaged one be set aside. Never raises."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            require_file(path)  # SQLite would wait at a pipe
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            return _connect(None), unwritable(path, error)
         # Who only looks in passing does not wait for a look at every page.
         return _when_free(path, check=mend), None
     except schema.NewerVersionError:

@@ -11,6 +11,7 @@ from core.machine.machine import Machine, OwnRun
 from core.measure.history.line import Line
 from core.measure.history.store import History, HistoryError
 from core.measure.history.teaching import hardware
+from core.whole_file import require_file
 
 # So many of the latest runs count; older ones were of other drivers and builds.
 _LATEST = 100
@@ -24,7 +25,9 @@ def own_runs(lines: Iterable[Line], machine: Machine) -> tuple[OwnRun, ...]:
 
 def own_runs_in(path: Path, machine: Machine) -> tuple[OwnRun, ...]:
     """Those in a history file, the latest first; none where there is no file. Never raises."""
-    if not path.exists():
+    try:
+        require_file(path)
+    except OSError:
         return ()
     # Who looks at the history is told of damage; this is only a look in passing.
     history = History(path, mend=False)

@@ -30,6 +30,7 @@ from core.measure.run import (
 )
 from core.problems import Problem
 from core.units import format_rate, format_seconds, format_share
+from core.whole_file import open_file
 
 FORMAT = "weighbridge-runs"
 VERSION = 1
@@ -151,7 +152,7 @@ def from_text(text: str, name: str = "") -> tuple[Stored, ...]:
 def read_file(path: Path) -> tuple[Stored, ...]:
     """The runs in an exported file. Raises TransferError."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             data = file.read(SIZE_LIMIT + 1)
     except OSError as error:
         message = tr("It could not be read: {why}.", why=error.strerror)

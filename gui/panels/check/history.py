@@ -18,7 +18,7 @@ from core.check.compare import Check, summary
 from core.check.values import Row
 from core.machine.machine import english_name
 from core.plan.plan import Plan
-from core.whole_file import write_whole
+from core.whole_file import open_file, write_whole
 
 VERSION = 1
 KEPT = 200
@@ -74,7 +74,7 @@ def record_of(check: Check, plan: Plan, source: str, date: str) -> Record:
 def read(path: Path) -> tuple[Record, ...]:
     """The latest checks, the newest first; none where there is no file. Never raises."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - _SIZE_LIMIT))
             lines = file.read().split(b"\n")

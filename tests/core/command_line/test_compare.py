@@ -166,3 +166,16 @@ def test_a_file_that_is_no_model_is_status_1_and_still_an_object(run: Run, tmp_p
     status, out, _ = run(str(path), "--machines", "nvidia-geforce-rtx-3090")
     assert status == 1
     assert "fits" not in out
+
+
+def test_what_is_no_model_has_the_problems_of_its_file_and_no_others(
+    run: Run, tmp_path: Path
+) -> None:
+    for path in (tmp_path, tmp_path / "nowhere.gguf"):
+        status, out, _ = run(str(path), "--machines", "nvidia-geforce-rtx-3090", "--json")
+        found = json.loads(out)
+        assert status == 1
+        assert found["problems"] == found["file"]["problems"]
+        assert found["machines"][0]["problems"] == []
+        _, out, _ = run(str(path), "--machines", "nvidia-geforce-rtx-3090")
+        assert "warning" not in out and "unknown)" not in out

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,3 +72,61 @@ def test_every_line_has_its_answer_in_order_whatever_stands_before_it(tmp_path: 
         assert went_well == (number % 2 == 1), text
         assert (values["memory"] is None) == (number % 2 == 0)
     assert found[1] == found[-1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes and names of POSIX")
+@pytest.mark.parametrize("option", ["machine", "machines", "projector", "draft", "file"])
+def test_a_file_that_cannot_be_read_costs_its_own_line_alone(tmp_path: Path, option: str) -> None:
+    """Names longer than any, pipes that nobody writes to, folders, circles of links."""
+    good = {"file": str(heads()["llama-dense"].write(tmp_path / "model.gguf")), "memory": 24}
+    for name in ("pipe.json", "folder.json", "circle.json"):
+        path = tmp_path / name
+        if name == "pipe.json":
+            os.mkfifo(path)
+        elif name == "folder.json":
+            path.mkdir()
+        else:
+            path.symlink_to(name)
+    odd = [
+        *(str(tmp_path / name) for name in ("pipe.json", "folder.json", "circle.json")),
+        *("x" * 300 + ".json", "a\0b.json", "\ud800.json", "/proc/self/mem", "/dev/zero"),
+    ]
+    command = "compare" if option == "machines" else "report"
+    base = {**good, "machines": "nvidia-geforce-rtx-3090"} if command == "compare" else good
+    lines = [line for name in odd for line in ({**base, option: name}, base)]
+    done = subprocess.run(
+        [sys.executable, "-m", "gui", command, "--requests", "-"],
+        input="\n".join(map(json.dumps, lines)).encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+        cwd=Path(__file__).parents[3],
+    )
+    assert b"Traceback" not in done.stderr
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == len(lines)
+    whole = answers[1]
+    assert whole["problems"] == []
+    for number, found in enumerate(answers):
+        if number % 2:
+            assert found == whole
+        else:
+            assert found != whole and found["problems"]
+
+
+def test_a_line_without_an_end_is_refused_and_the_next_one_answered(tmp_path: Path) -> None:
+    good = json.dumps({"file": str(heads()["llama-dense"].write(tmp_path / "model.gguf"))})
+    long = '{"file": "' + "x" * (3 << 20) + '"}'
+    path = tmp_path / "requests"
+    path.write_text(f"{good}\n{long}\n{good}\n{long}")
+    done = subprocess.run(
+        [sys.executable, "-m", "gui", "report", "--requests", str(path)],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        cwd=Path(__file__).parents[3],
+    )
+    first, refused, again, last = (json.loads(line) for line in done.stdout.splitlines())
+    assert first == again and first["memory"] is not None
+    assert refused == last
+    assert refused["problems"][0]["message"] == "the line has more than 1,048,576 bytes"

@@ -205,6 +205,15 @@ def test_layers_go_to_the_gpu_where_there_is_one_and_the_output_counts_as_one(
     assert settings(llama, HOST).backend == "cpu"
 
 
+def test_no_more_layers_keep_their_experts_in_ram_than_there_are() -> None:
+    """llama.cpp makes a rule of every one that it is told of: a billion of them take its memory."""
+    model = specimen("Qwen3-30B-A3B")
+    assert settings(model, GPU, cpu_moe=10**9).cpu_moe == 48 == model.shape.layers
+    assert settings(model, GPU, cpu_moe=47).cpu_moe == 47
+    every, more = (resolve(model, GPU, Choice(cpu_moe=n)) for n in (48, 10**9))
+    assert every.memory == more.memory
+
+
 def test_a_gpu_that_is_not_there_is_missed_and_the_plan_is_of_ram(llama: Model) -> None:
     plan = resolve(llama, HOST, Choice(backend="cuda"))
     assert codes(plan) == ["no-gpu"]
