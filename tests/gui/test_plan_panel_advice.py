@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from core.machine import Machine, combine, custom
@@ -71,6 +72,19 @@ def test_a_button_takes_the_advice_as_one_step_and_the_list_leaves(qtbot: QtBot)
     assert made.undo_stack.count() == count + 1
     made.undo_stack.undo()
     assert made.plan.verdict is Verdict.DOES_NOT_FIT
+
+
+def test_what_is_advised_stands_at_the_height_of_its_button(qtbot: QtBot) -> None:
+    panel = panel_of(qtbot, document("Llama-3.1-8B", card(8), 65_536))
+    panel.resize(1200, 800)
+    qtbot.waitUntil(lambda: bool(panel.advice.buttons))
+    row = panel.advice.rows[0]
+    qtbot.waitUntil(lambda: row.text.height() > 0 and row.width() > 600)
+
+    def middle(widget: QWidget) -> int:
+        return widget.mapTo(row, widget.rect().center()).y()
+
+    assert abs(middle(row.text) - middle(row.use)) <= 1
 
 
 def test_closing_the_model_ends_the_search(qtbot: QtBot) -> None:

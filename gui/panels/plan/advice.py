@@ -179,7 +179,7 @@ class _Row(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.use)
-        row.addWidget(words, 1)
+        row.addWidget(words, 1, Qt.AlignmentFlag.AlignVCenter)
         self.use.clicked.connect(lambda: self._advice is not None and take(self._advice))
 
     def show_advice(self, advice: Advice, plan: Plan, aim: Aim, units: UnitSystem) -> None:

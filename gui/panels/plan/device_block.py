@@ -178,5 +178,5 @@ class Amount(QWidget):
         known = device.memory.known
         if self._of.isHidden() is known:
             self._of.setVisible(known)
-        text = sizes.capacity if known else tr("memory unknown")
+        text = sizes.capacity if known else tr("needed, memory unknown")
         self.capacity.set_number(device.memory, units, text, name=capacity)
