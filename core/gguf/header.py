@@ -132,6 +132,12 @@ class Kind(StrEnum):
     UNKNOWN = mark("unknown")
 
 
+# What writes no text by itself, but goes with a model that does.
+HELPERS = frozenset(
+    (Kind.PROJECTOR, Kind.ADAPTER, Kind.IMATRIX, Kind.CONTROL_VECTOR, Kind.VOCABULARY)
+)
+
+
 @dataclass(frozen=True, eq=False)
 class ModelFile:
     """A model as it lies on disk: one file, or a family of shards read as one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.gguf.header import Kind
+from core.gguf.header import HELPERS, Kind
 from core.gguf.text import excerpt
 from core.language import mark, tr
 from core.model.model import Model
@@ -10,9 +10,6 @@ from core.problems import Problem, Severity
 
 # llama.cpp b11434, common/speculative.cpp: vocabularies of a draft may differ by so many tokens.
 VOCABULARY_SLACK = 128
-_NO_TEXT_MODEL = frozenset(
-    (Kind.PROJECTOR, Kind.ADAPTER, Kind.IMATRIX, Kind.CONTROL_VECTOR, Kind.VOCABULARY)
-)
 _HOLDS = {
     Kind.MODEL: mark("a model"),
     Kind.EMBEDDING: mark("an embedding"),
@@ -83,7 +80,7 @@ def draft_problems(model: Model, draft: Model) -> list[Problem]:
     name, where = _name(draft), str(draft.file.header.path)
     if not draft.file.tensors:
         return [_unreadable(draft, "draft")]
-    if draft.file.kind in _NO_TEXT_MODEL:
+    if draft.file.kind in HELPERS:
         return [
             Problem(
                 "draft",
@@ -141,7 +138,7 @@ def loads(projector_or_draft: Model, *, projector: bool) -> bool:
     file = projector_or_draft.file
     if not file.tensors:
         return False
-    return (file.kind is Kind.PROJECTOR) if projector else file.kind not in _NO_TEXT_MODEL
+    return (file.kind is Kind.PROJECTOR) if projector else file.kind not in HELPERS
 
 
 def _unreadable(beside: Model, code: str) -> Problem:

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
+from core.gguf.header import HELPERS
 from core.language import mark, tr
 from core.machine.machine import Backend
 from core.model.cache_size import FP8, CacheSize
@@ -34,6 +35,7 @@ _ERROR = mark(
 )
 _BUFFERS = 13_542
 _UNMODELLED = mark("The tensors and keys of this file make no graph that is known.")
+_HELPER = mark("This file writes nothing by itself; its memory is added to that of a model.")
 _NO_VOCABULARY = mark("The file does not say how many tokens its vocabulary has.")
 _KEPT = 256  # compiled graphs per model
 _PERIODS_KEPT = 2
@@ -113,7 +115,7 @@ def buffer_sizes(
             aligned = [HOST_ALIGNMENT] + [key.aligned] * len(gpus)
             found = walked.peaks[cells] = peaks(walked.program, cells, aligned)
     except (UnmodelledError, OverflowError):
-        note = _UNMODELLED
+        note = _HELPER if model.file.kind in HELPERS else _UNMODELLED
         for device in (placement.host, *number):
             by_device[device] = None
     else:

@@ -36,7 +36,7 @@ _PEAK = mark(
     "the memory's side it shows which of the two one waits for."
 )
 _NO_BANDWIDTH = mark("A bandwidth is not known.")
-_NOTHING = mark("Nothing is read.")
+_NOTHING = mark("No tensor of this file is read to write a token.")
 _ONE_DEVICE = mark("It is told for one device.")
 _BALANCE_FORMULA = mark("peak operations per second / bandwidth x bytes per weight / 2")
 _BALANCE = mark(

@@ -16,7 +16,7 @@ _UNKNOWN_CACHE = mark("What this architecture keeps per token is not known.")
 _BYTES_FORMULA = mark("weights read + cache read + state read and written")
 _ONE_DEVICE = mark("bandwidth / bytes per token")
 _MANY_DEVICES = mark("1 / sum of (bytes / bandwidth) over the devices")
-_NOTHING = mark("Nothing is read.")
+_NOTHING = mark("No tensor of this file is read to write a token.")
 _CEILING_NOTE = mark(
     "No program can be faster; real ones reach a share of it. Even a bare read of all memory "
     "reached 91 % of a card's rated bandwidth (854 of 936 GB/s on an RTX 3090)."

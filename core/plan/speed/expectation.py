@@ -162,7 +162,7 @@ def _missing(model: Model, found: Reads, placement: Placement, settings: Setting
         bandwidth = placement.devices[d].bandwidth
         if not bandwidth.value:
             return bandwidth.note or mark("A bandwidth is not known.")
-    return "" if found.used else mark("Nothing is read.")
+    return "" if found.used else mark("No tensor of this file is read to write a token.")
 
 
 def _costs(

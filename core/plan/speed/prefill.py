@@ -54,7 +54,7 @@ def prompt_cost(
         )
     total = sum(found.weights)
     if not total:
-        return mark("Nothing is read.")
+        return mark("No tensor of this file is read to write a token.")
     experts = model.shape.experts > 0
     whole = _mostly_whole(weights)
     # What lies in RAM is computed on the first GPU, but for the shortest prompts.

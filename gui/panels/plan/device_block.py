@@ -178,5 +178,8 @@ class Amount(QWidget):
         known = device.memory.known
         if self._of.isHidden() is known:
             self._of.setVisible(known)
+        shown = known or sizes.plan.total.known
+        if self.capacity.isHidden() is shown:
+            self.capacity.setVisible(shown)
         text = sizes.capacity if known else tr("needed, memory unknown")
         self.capacity.set_number(device.memory, units, text, name=capacity)

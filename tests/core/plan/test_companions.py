@@ -98,6 +98,17 @@ def inputs(number: Number[int] | None) -> dict[str, Any]:
 # Projectors.
 
 
+def test_a_projector_opened_alone_is_said_to_come_on_top_of_a_model() -> None:
+    """P05: it is not a model whose graph nobody knows."""
+    plan = resolve(projector(), CARD, Choice())
+    unknown = [p.bytes for d in plan.memory.devices for p in d.parts if not p.bytes.known]
+    assert unknown
+    assert {size.note for size in unknown} == {
+        "This file writes nothing by itself; its memory is added to that of a model."
+    }
+    assert plan.speed.ceiling.note == "No tensor of this file is read to write a token."
+
+
 def test_a_projector_takes_more_than_its_file_on_the_card_before_the_first_picture() -> None:
     """M33: 884 MiB became 1158 MiB, which a fit without it did not leave."""
     plan = plan_of(QWEN, projector=projector())
