@@ -101,11 +101,11 @@ def inputs(number: Number[int] | None) -> dict[str, Any]:
 def test_a_projector_opened_alone_is_said_to_come_on_top_of_a_model() -> None:
     """P05: it is not a model whose graph nobody knows."""
     plan = resolve(projector(), CARD, Choice())
-    unknown = [p.bytes for d in plan.memory.devices for p in d.parts if not p.bytes.known]
-    assert unknown
-    assert {size.note for size in unknown} == {
+    card = plan.memory.devices[0]
+    (unknown,) = (part.bytes for part in card.parts if not part.bytes.known)
+    assert unknown.note == (
         "This file writes nothing by itself; its memory is added to that of a model."
-    }
+    )
     assert plan.speed.ceiling.note == "No tensor of this file is read to write a token."
 
 
