@@ -89,17 +89,18 @@ def mark(text: str) -> str:
 
 def tr(text: str, /, **facts: object) -> str:
     """The text in the reader's language, with the facts in its braces."""
-    return _filled(_catalogue.gettext(text) if text else "", facts)
+    return _filled(_catalogue.gettext(text) if text else "", text, facts)
 
 
 def trc(context: str, text: str, /, **facts: object) -> str:
     """Like `tr`, for a word that means different things in different places."""
-    return _filled(_catalogue.pgettext(context, text), facts)
+    return _filled(_catalogue.pgettext(context, text), text, facts)
 
 
 def trn(one: str, many: str, count: int, /, **facts: object) -> str:
     """One of two texts by a count, which both know as ``{count}``."""
-    return _filled(_catalogue.ngettext(one, many, count), {"count": count, **facts})
+    text = one if count == 1 else many
+    return _filled(_catalogue.ngettext(one, many, count), text, {"count": count, **facts})
 
 
 def listed(words: Sequence[str]) -> str:
@@ -145,12 +146,16 @@ class _Float(float):
         return _spelled(super().__format__(spec))
 
 
-def _filled(text: str, facts: dict[str, object]) -> str:
+def _filled(text: str, source: str, facts: dict[str, object]) -> str:
     if not facts:
         return text
-    if _style is _PLAIN:
-        return text.format(**facts)
-    return text.format(**{name: _spoken(fact) for name, fact in facts.items()})
+    spoken = facts
+    if _style is not _PLAIN:
+        spoken = {name: _spoken(fact) for name, fact in facts.items()}
+    try:
+        return text.format(**spoken)
+    except Exception:  # braces of a damaged catalogue may be anything
+        return source.format(**spoken)
 
 
 def _spoken(fact: object) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from gettext import NullTranslations
 from pathlib import Path
 
@@ -174,6 +175,34 @@ def test_a_catalogue_cut_off_anywhere_stops_nobody(
     finally:
         language._catalogue_of.cache_clear()
         language.speak()
+
+
+@pytest.mark.parametrize("brace", [r"\{(?=\w)", r"(?<=\{)\w", r"(?<=\w)\}"])
+@pytest.mark.parametrize("sign", ["{", "}", ":", "!", "[", ".", "x"])
+def test_a_text_whose_braces_are_damaged_is_said_in_english(brace: str, sign: str) -> None:
+    """A catalogue that can still be read may have lost any sign."""
+
+    class Damaged(NullTranslations):
+        def gettext(self, message: str) -> str:
+            return re.sub(brace, sign, f"¡{message}!")
+
+        def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
+            return self.gettext(msgid1 if n == 1 else msgid2)
+
+        def pgettext(self, context: str, message: str) -> str:
+            return self.gettext(message)
+
+    try:
+        for style in STYLES.values():
+            language.use(Damaged(), style)
+            for said in (
+                tr("{size} of {room} are free", size="4 GB", room="6 GB"),
+                trc("memory", "{rate:.0f} GB/s", rate=4.0),
+                trn("one file", "{count:,} files", 4),
+            ):
+                assert "4" in said
+    finally:
+        speak()
 
 
 @pytest.mark.parametrize("space", [" ", "\N{NO-BREAK SPACE}", "\N{THIN SPACE}"])
