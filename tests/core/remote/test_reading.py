@@ -421,6 +421,32 @@ def test_a_name_that_leads_nowhere_is_told() -> None:
     assert problem.code == "no-such-host" and "models.example" in problem.message
 
 
+@pytest.mark.parametrize("count", [1, 2, 8, 500])
+def test_silent_numbers_of_one_name_share_the_time_of_one(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A firewall that swallows everything: eight numbers would take eight times as long."""
+    clock = [0.0]
+
+    def swallowed(address: tuple[str, int], timeout: float) -> socket.socket:
+        clock[0] += timeout
+        raise TimeoutError
+
+    monkeypatch.setattr("core.remote.network.monotonic", lambda: clock[0])
+    monkeypatch.setattr("socket.create_connection", swallowed)
+    numbers = [f"198.51.100.{n % 256}" for n in range(count)]
+    with pytest.raises(TimeoutError):
+        Network().connect("http", "models.example", 80, numbers, 20.0)
+    assert clock[0] == pytest.approx(20.0)
+
+
+def test_a_number_that_answers_late_has_all_the_time_for_its_answer(server: LinkServer) -> None:
+    host, port = server.url.split("//")[1].split(":")
+    made = Network().connect("http", host, int(port), [host] * 9, 20.0)
+    assert made.gettimeout() == 20.0
+    made.close()
+
+
 def test_what_is_no_http_is_told(server: LinkServer) -> None:
     def ssh(request: Request) -> None:
         request.wfile.write(b"SSH-2.0-OpenSSH_9.6\r\n")
