@@ -162,6 +162,8 @@ class Response:
         for line in lines:
             name, _, value = line.decode("latin-1").partition(":")
             self.headers[name.strip().lower()] = value.strip()
+        if self.headers.get("content-encoding", "identity").lower() not in ("identity", ""):
+            raise WireError(tr("the answer is compressed, which it was asked not to be"))
         self.status = status
         self._chunked = "chunked" in self.headers.get("transfer-encoding", "").lower()
         length = self.headers.get("content-length", "")

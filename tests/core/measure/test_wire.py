@@ -93,6 +93,20 @@ def test_what_is_no_http_is_said_to_be_none(data: bytes) -> None:
         Response().feed(data)
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "br", "GZIP", "deflate, gzip"])
+def test_a_compressed_answer_is_said_to_be_one(encoding: str) -> None:
+    """A proxy that compresses whatever goes through it also holds back what it compresses."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Encoding: {encoding}\r\nContent-Length: 2\r\n\r\n"
+    with pytest.raises(WireError, match="compressed"):
+        Response().feed(head.encode() + b"\x1f\x8b")
+
+
+@pytest.mark.parametrize("line", ["", "Content-Encoding: identity\r\n", "Content-Encoding:\r\n"])
+def test_an_answer_as_it_was_asked_for_is_read(line: str) -> None:
+    head = f"HTTP/1.1 200 OK\r\n{line}Content-Length: 2\r\n\r\n"
+    assert Response().feed(head.encode() + b"{}") == b"{}"
+
+
 def test_an_interim_answer_is_passed_over_and_the_real_one_read() -> None:
     response = Response()
     data = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 X\r\nContent-Length: 2\r\n\r\nno"
