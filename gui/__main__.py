@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from core import command_line
-from core.measure import inner
+_INTERRUPTED = 130  # as a shell says it of Ctrl+C
 
 
 def open_window(files: list[str]) -> int:
@@ -17,9 +16,16 @@ def open_window(files: list[str]) -> int:
 
 def main() -> int:
     """Run the command line, or a program beside the window; returns the exit status."""
-    if inner.is_inner(sys.argv[1:]):
-        return inner.run(sys.argv[1:])
-    return command_line.main(sys.argv[1:], open_window)
+    try:
+        # Imported here, where Ctrl+C ends in a status like everywhere else.
+        from core import command_line
+        from core.measure import inner
+
+        if inner.is_inner(sys.argv[1:]):
+            return inner.run(sys.argv[1:])
+        return command_line.main(sys.argv[1:], open_window)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
 
 
 if __name__ == "__main__":

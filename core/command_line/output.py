@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TextIO
 
 from core.gguf import display
 
@@ -34,12 +35,22 @@ def say(text: str) -> None:
         raise OutputError(error.strerror or str(error)) from None
 
 
-def discard() -> None:
-    """Let nothing that is left be written when the program ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def discard(stream: TextIO | None = None) -> None:
+    """Let nothing that is left be written when the program ends (standard output, unless named)."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), (stream or sys.stdout).fileno())
 
 
 def complain(sentence: str) -> None:
     """One line of plain words on standard error."""
-    if sys.stderr is not None:
-        sys.stderr.write(f"{display(sentence)}\n")
+    mutter(f"{display(sentence)}\n")
+
+
+def mutter(text: str) -> None:
+    """Text on standard error. Where nobody hears it, that changes nothing else."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        discard(sys.stderr)

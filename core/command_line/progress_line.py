@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from core.command_line.output import complain
+from core.command_line.output import complain, mutter
 from core.measure.events import CellDone, Event, ProblemFound, Progress
 from core.measure.metrics import best_decode
 from core.units import format_rate, format_seconds, format_share, format_tokens
@@ -14,8 +14,7 @@ class ProgressLine:
     """One line that is written over on a terminal; elsewhere one line for each cell."""
 
     def __init__(self) -> None:
-        self._stream = sys.stderr
-        self._live = self._stream is not None and self._stream.isatty()
+        self._live = sys.stderr is not None and sys.stderr.isatty()
         self._shown = 0
         self._told_duration = False
 
@@ -33,8 +32,7 @@ class ProgressLine:
 
     def clear(self) -> None:
         if self._shown:
-            self._stream.write("\r" + " " * self._shown + "\r")
-            self._stream.flush()
+            mutter("\r" + " " * self._shown + "\r")
             self._shown = 0
 
     def _progress(self, now: Progress) -> None:
@@ -52,8 +50,7 @@ class ProgressLine:
         if now.left_seconds is not None:
             words.append(f"{format_seconds(max(1.0, now.left_seconds))} left")
         line = ", ".join(words)
-        self._stream.write("\r" + line.ljust(self._shown))
-        self._stream.flush()
+        mutter("\r" + line.ljust(self._shown))
         self._shown = len(line)
 
     def _line(self, words: str) -> None:

@@ -89,3 +89,48 @@ def test_names_beyond_ascii_pass_through_any_locale(
         assert done.returncode == (1 if end else 0)
         assert b"Traceback" not in done.stderr
         assert b".gguf" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("errors", [">/dev/full", ">&-", "> >(true)"])
+@pytest.mark.parametrize(
+    ("command", "status", "answers"),
+    [
+        ('report "$F.nope" --json', 1, 1),
+        ('report "$F" --bogus', 2, 0),
+        ('report "$F" --context none', 2, 0),
+        ("report --requests <(echo {; echo [; echo {})", 1, 3),
+        ("measure http://127.0.0.1:1 --json", 1, 1),
+        ("catalogue there-is-no-such-machine", 1, 0),
+    ],
+)
+def test_standard_error_that_takes_nothing_changes_no_answer_and_no_status(
+    path: Path, command: str, status: int, answers: int, errors: str
+) -> None:
+    done = start(f"$W {command} 2{errors}", path)
+    assert (done.returncode, len(done.stdout.splitlines())) == (status, answers)
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("module", ["core.command_line", "core.command_line.reports", "core.model"])
+def test_ctrl_c_while_the_program_starts_is_a_status_without_a_traceback(
+    path: Path, module: str
+) -> None:
+    program = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == {module!r}:\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from gui.__main__ import main\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "report", str(path)],
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
