@@ -41,6 +41,7 @@ from gui.panels.plan_title import plan_title
 from gui.panels.welcome import WelcomePanel
 from gui.settings import Settings
 from gui.theme import Theme, ThemeMode
+from gui.widgets.dropping import accept_copy
 from gui.widgets.focus_ring import FocusRings
 from gui.widgets.message_line import MessageLine
 from gui.widgets.reading_order import move_focus
@@ -199,7 +200,7 @@ class MainWindow(QMainWindow):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Files may be dropped."""
         if event.mimeData().hasUrls():
-            event.acceptProposedAction()
+            accept_copy(event)
             self._drop_hint.cover()
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
@@ -209,7 +210,7 @@ class MainWindow(QMainWindow):
     def dropEvent(self, event: QDropEvent) -> None:
         """Open what was dropped, or say why not."""
         self._drop_hint.hide()
-        event.acceptProposedAction()
+        accept_copy(event)
         drops.take(self, event.mimeData())
 
     # How it is put together.

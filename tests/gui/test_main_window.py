@@ -111,12 +111,15 @@ def messages(window: MainWindow) -> list[str]:
 def drop(window: MainWindow, *urls: QUrl) -> None:
     data = QMimeData()
     data.setUrls(list(urls))
-    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    enter = QDragEnterEvent(QPoint(50, 50), Qt.DropAction.CopyAction, data, left, none)
+    left, shift = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier  # to move it
+    offered = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+    enter = QDragEnterEvent(QPoint(50, 50), offered, data, left, shift)
     QGuiApplication.sendEvent(window, enter)
     assert enter.isAccepted()
-    dropped = QDropEvent(QPointF(50, 50), Qt.DropAction.CopyAction, data, left, none)
+    dropped = QDropEvent(QPointF(50, 50), offered, data, left, shift)
     QGuiApplication.sendEvent(window, dropped)
+    # Whoever dragged it may delete what was moved.
+    assert enter.dropAction() == dropped.dropAction() == Qt.DropAction.CopyAction
 
 
 def test_the_empty_window_shows_the_machine_and_how_to_begin(window: MainWindow) -> None:

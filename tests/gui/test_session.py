@@ -276,12 +276,15 @@ def drop(widget: QWidget, path: Path) -> bool:
     """Drop a file; whether the widget took it."""
     data = QMimeData()
     data.setUrls([QUrl.fromLocalFile(str(path))])
-    common = (data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
-    enter = QDragEnterEvent(QPoint(2, 2), Qt.DropAction.CopyAction, *common)
+    common = (data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier)  # to move it
+    offered = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+    enter = QDragEnterEvent(QPoint(2, 2), offered, *common)
     QApplication.sendEvent(widget, enter)
     if not enter.isAccepted():
         return False
-    QApplication.sendEvent(widget, QDropEvent(QPointF(2, 2), Qt.DropAction.CopyAction, *common))
+    dropped = QDropEvent(QPointF(2, 2), offered, *common)
+    QApplication.sendEvent(widget, dropped)
+    assert dropped.dropAction() == Qt.DropAction.CopyAction  # what was moved may be deleted
     return True
 
 

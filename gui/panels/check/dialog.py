@@ -39,6 +39,7 @@ from gui.panels.check.tables import HistorySheet, RowSheet
 from gui.panels.problem_area import ProblemArea
 from gui.tables.view import SheetView
 from gui.widgets.dialog_size import open_at
+from gui.widgets.dropping import accept_copy
 from gui.widgets.scrolled import yielding
 from gui.widgets.text import Style, Text
 from gui.workers import engine
@@ -216,12 +217,12 @@ class CheckDialog(QDialog):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """A log file, or its text."""
         if event.mimeData().hasUrls() or event.mimeData().hasText():
-            event.acceptProposedAction()
+            accept_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Read what was dropped."""
         data = event.mimeData()
-        event.acceptProposedAction()
+        accept_copy(event)
         local = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
         if local:
             self.open_log(Path(local[0]))

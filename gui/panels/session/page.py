@@ -44,6 +44,7 @@ from gui.panels.session.request import RequestView
 from gui.panels.session.token_field import text_file
 from gui.panels.session.turn_table import TurnSheet, bars_of
 from gui.tables.view import SheetView
+from gui.widgets.dropping import accept_copy
 from gui.widgets.live_text import LiveText
 from gui.widgets.note_lines import NoteLines
 from gui.widgets.pictures import Picture
@@ -142,7 +143,7 @@ class SessionPage(QWidget):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """A text may be dropped anywhere here."""
         if text_file(event) is not None:
-            event.acceptProposedAction()
+            accept_copy(event)
         else:
             event.ignore()
 
@@ -152,7 +153,7 @@ class SessionPage(QWidget):
         if path is None:
             event.ignore()
             return
-        event.acceptProposedAction()
+        accept_copy(event)
         self.count_menu.clear()
         for name in TOKEN_FIELDS:
             words = tr("Count it for {field}", field=field_name(name))

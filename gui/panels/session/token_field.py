@@ -9,6 +9,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from core.language import tr
+from gui.widgets.dropping import accept_copy
 from gui.widgets.slider_field import SliderField
 
 # What is dropped and is no text to count: a model opens in the window, whatever it is dropped on.
@@ -32,7 +33,7 @@ class TokenField(SliderField):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """One file that is no model."""
         if text_file(event) is not None:
-            event.acceptProposedAction()
+            accept_copy(event)
         else:
             event.ignore()  # to the window
 
@@ -42,7 +43,7 @@ class TokenField(SliderField):
         if path is None:
             event.ignore()
             return
-        event.acceptProposedAction()
+        accept_copy(event)
         self.dropped.emit(path)
 
 
