@@ -30,6 +30,7 @@ from tests.support import every_page, plans
 from tests.support.shown_window import shown_window
 
 KEY = Qt.Key
+SHIFT = Qt.KeyboardModifier.ShiftModifier
 _LEAST_PIXELS = 20  # a caret alone is not enough
 CARD = plans.machine(
     plans.device("RTX 3090", kind=DeviceKind.GPU, memory=24 * 2**30, used=2**30, bandwidth=936e9),
@@ -109,6 +110,45 @@ def test_a_specimen_is_opened_weighed_and_moved_to_another_machine(
     assert len(window.page.tensors.table.rows) == 32
     press(KEY.Key_Down)
     assert isinstance(focus(), QAbstractItemView)
+
+
+def test_undo_takes_back_what_enter_took_out_of_a_field(qtbot: QtBot, window: MainWindow) -> None:
+    """Fields keep Ctrl+Z to themselves: a context typed and taken could not be taken back."""
+    open_specimen(qtbot, window, "Llama 3.1 8B Instruct")
+    document, box = window.document, window.page.plan.what_if.context.box
+    box.setFocus()
+    box.selectAll()
+    QTest.keyClicks(focus(), "32768")
+    press(KEY.Key_Return)
+    assert document.choice.context == 32_768
+    press(KEY.Key_Z, control=True)
+    assert document.choice.context is None
+    assert focus() is box
+    QTest.keyClick(box, KEY.Key_Z, Qt.KeyboardModifier.ControlModifier | SHIFT)
+    assert document.choice.context == 32_768
+    press(KEY.Key_Up)  # an arrow is a step as well
+    assert document.choice.context == 33_024
+    press(KEY.Key_Z, control=True)
+    assert document.choice.context == 32_768
+    walk_to("Machine")
+    qtbot.wait(20)
+    QTest.keyClicks(focus(), "rtx 4090")
+    press(KEY.Key_Return)
+    assert "RTX 4090" in document.machine.name
+    press(KEY.Key_Z, control=True)
+    assert document.machine == CARD
+
+
+def test_undo_takes_back_letters_while_somebody_types(qtbot: QtBot, window: MainWindow) -> None:
+    open_specimen(qtbot, window, "Llama 3.1 8B Instruct")
+    window.document.choose(context=32_768)
+    machine = window.page.plan.machine.box
+    machine.setFocus()
+    QTest.keyClick(machine, KEY.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClicks(focus(), "rtx")
+    press(KEY.Key_Z, control=True)
+    assert machine.currentText() != "rtx"
+    assert window.document.choice.context == 32_768
 
 
 def test_the_tab_key_goes_as_one_reads(qtbot: QtBot, window: MainWindow) -> None:
