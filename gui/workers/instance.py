@@ -18,7 +18,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import (
+    Client,
+    Connection,
+    Listener,
+    answer_challenge,
+    deliver_challenge,
+)
 from pathlib import Path
 from threading import Thread
 
@@ -31,7 +37,16 @@ _BREATH = 0.05
 _MOST_BYTES = 1 << 20
 _TAKEN = b"taken"
 # Nobody there, another program, a key that is not ours, or a note that is damaged.
-_NOT_HEARD = (OSError, EOFError, LookupError, TypeError, ValueError, AuthenticationError)
+_NOT_HEARD = (
+    OSError,
+    EOFError,
+    LookupError,
+    TypeError,
+    ValueError,
+    RecursionError,
+    AuthenticationError,
+)
+_MOST_AT_ONCE = 64  # starts that are listened to
 # Whoever asks with another X or Wayland screen wants a window there.
 _SCREEN = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 
@@ -62,6 +77,7 @@ class Instance(QObject):
         self._lock: QLockFile | None = QLockFile(str(stem.with_suffix(".lock")))
         # A lock is stale when its process is gone, however old it is.
         self._lock.setStaleLockTime(0)
+        self._key = secrets.token_bytes(32)
         self._listener: Listener | None = None
         self._thread: Thread | None = None
         self._place: Path | None = None
@@ -114,9 +130,8 @@ class Instance(QObject):
     def listen(self) -> None:
         """Hear later starts from now on. Where that is not possible, they open their own window."""
         with suppress(OSError):
-            key = secrets.token_bytes(32)
-            self._listener = Listener(self._address(), authkey=key)
-            told = json.dumps({"address": self._listener.address, "key": key.hex()})
+            self._listener = Listener(self._address())
+            told = json.dumps({"address": self._listener.address, "key": self._key.hex()})
             self._told.unlink(missing_ok=True)
             descriptor = os.open(self._told, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "w") as file:
@@ -147,22 +162,37 @@ class Instance(QObject):
         return str(self._place / "s")
 
     def _hear(self) -> None:
+        talks: list[Thread] = []
         while True:
             listener = self._listener
             if listener is None:
                 return
             try:
-                with listener.accept() as connection:
-                    self._take(connection)
+                connection = listener.accept()
+                talks = [talk for talk in talks if talk.is_alive()]
+                if len(talks) >= _MOST_AT_ONCE:
+                    connection.close()
+                    continue
+                # Whoever comes and says nothing keeps nobody else waiting.
+                talks.append(Thread(target=self._talk, args=(connection,), daemon=True))
+                talks[-1].start()
             except _NOT_HEARD:
-                # Whoever it was, it was no start of this program. Or nothing can be accepted just
-                # now, because no file handle is left.
+                # Nothing can be accepted just now, because no file handle is left.
                 time.sleep(_BREATH)
+
+    def _talk(self, connection: Connection) -> None:
+        # Whoever does not know the key is no start of this program.
+        with suppress(*_NOT_HEARD), connection:
+            deliver_challenge(connection, self._key)
+            answer_challenge(connection, self._key)
+            self._take(connection)
 
     def _take(self, connection: Connection) -> None:
         if not connection.poll(_PATIENCE):
             return
         message = json.loads(connection.recv_bytes(_MOST_BYTES))
+        if not isinstance(message, dict):
+            return
         files, token = message.get("files"), message.get("token")
         if isinstance(files, list) and all(isinstance(name, str) for name in files):
             with suppress(RuntimeError):  # the window may be gone by now

@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from multiprocessing.connection import Listener
+from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from threading import Thread
 
@@ -151,6 +151,41 @@ def test_a_listener_that_does_not_know_the_key_is_told_nothing(tmp_path: Path) -
         thread.join(10)
     first.close()
     assert heard == []
+
+
+def test_who_comes_and_says_nothing_keeps_no_start_waiting(
+    qtbot: QtBot, first: Instance, tmp_path: Path
+) -> None:
+    (told,) = tmp_path.glob("*.json")
+    address = json.loads(told.read_text())["address"]
+    silent = [Client(address) for _ in range(20)]
+    start = time.monotonic()
+    with qtbot.waitSignal(first.files_came) as came:
+        assert later(tmp_path, ["a.gguf"])
+    assert time.monotonic() - start < instance._PATIENCE
+    assert came.args[0][0].endswith("a.gguf")
+    for each in silent:
+        each.close()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [b"", b"[]", b"null", b"7", b"{}", b'{"files": 7}', b'{"files": [7]}', b"\xff", b"[" * 100_000],
+)
+def test_a_start_that_says_something_odd_costs_only_itself(
+    qtbot: QtBot, first: Instance, tmp_path: Path, message: bytes
+) -> None:
+    (told,) = tmp_path.glob("*.json")
+    known = json.loads(told.read_text())
+    came: list[object] = []
+    first.files_came.connect(lambda files, token: came.append(files))
+    with Client(known["address"], authkey=bytes.fromhex(known["key"])) as odd:
+        odd.send_bytes(message)
+        assert odd.poll(10)
+        with pytest.raises((EOFError, ConnectionError)):
+            odd.recv_bytes()
+    assert later(tmp_path, ["a.gguf"])
+    qtbot.waitUntil(lambda: came == [[str(Path.cwd() / "a.gguf")]])
 
 
 def test_a_start_just_after_the_first_waits_until_that_one_listens(
