@@ -26,21 +26,35 @@ from core.plan import resolve
 from core.plan.choice import Choice
 from core.plan.plan import Plan
 from core.problems import Problem, Severity
-from core.remote import is_link
+from core.remote import is_link, local_name
 from core.report import Values, as_json, html, refusal, text
 
 _MODELS_KEPT = 64
 Answer: TypeAlias = Callable[[Mapping[str, object]], tuple[Values, bool]]
 
 
-@lru_cache(maxsize=_MODELS_KEPT)
-def open_model(path: str) -> Model:
-    """The model in a file or behind a link, read once for all requests."""
-    if is_link(path):
-        from core.remote.opening import open_link
+def open_model(name: str) -> Model:
+    """The model in a file or behind a link, read once for all requests that find it as it was."""
+    if is_link(name):
+        return _linked(name)
+    path = Path(local_name(name))
+    try:
+        status = path.stat()
+    except (OSError, ValueError):  # it may be there at the next request
+        return model_from(open_file(path))
+    return _opened(path, (status.st_ino, status.st_size, status.st_mtime_ns))
 
-        return model_from(open_link(path))
-    return model_from(open_file(Path(path)))
+
+@lru_cache(maxsize=_MODELS_KEPT)
+def _linked(link: str) -> Model:
+    from core.remote.opening import open_link
+
+    return model_from(open_link(link))
+
+
+@lru_cache(maxsize=_MODELS_KEPT)
+def _opened(path: Path, stamp: tuple[int, ...]) -> Model:
+    return model_from(open_file(path))
 
 
 def plan_of(request: Request) -> Plan:

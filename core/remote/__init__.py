@@ -4,6 +4,22 @@ What speaks to servers (``opening``, ``repository``, ``source``) is imported whe
 and TLS would slow down every start.
 """
 
-from core.remote.links import FileLink, Link, RepositoryLink, is_link, read_link
+from core.remote.links import (
+    FileLink,
+    Link,
+    RepositoryLink,
+    full_name,
+    is_link,
+    local_name,
+    read_link,
+)
 
-__all__ = ["FileLink", "Link", "RepositoryLink", "is_link", "read_link"]
+__all__ = [
+    "FileLink",
+    "Link",
+    "RepositoryLink",
+    "full_name",
+    "is_link",
+    "local_name",
+    "read_link",
+]

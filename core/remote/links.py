@@ -11,8 +11,9 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit, urlunsplit
 
 from core.gguf.names import is_gguf
 from core.language import mark, tr
@@ -22,6 +23,7 @@ _HUB_HOSTS = frozenset(("huggingface.co", "www.huggingface.co", "hf.co"))
 _PART = re.compile(r"[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _WORDS = re.compile(r"hf:(?://)?(?P<rest>.+)", re.IGNORECASE)
 _BARE = re.compile(r"[\w.-]+/[\w.-]+(?:@[^:\s]+)?(?::[\w.-]+|/[^:\s]+)?", re.ASCII)
+_FILE = re.compile(r"\s*file:(?://(?:localhost)?)?(?P<path>/(?!/).*)", re.IGNORECASE | re.DOTALL)
 _KINDS = {
     "datasets": mark("a data set"),
     "spaces": mark("a program of a hub"),
@@ -73,6 +75,33 @@ Link: TypeAlias = FileLink | RepositoryLink
 def is_link(text: str) -> bool:
     """Whether a name that could be a file's is a link: it begins with http://, https:// or hf:."""
     return bool(re.match(r"\s*(?:https?://|hf:)", text, re.IGNORECASE))
+
+
+def local_name(text: str) -> str:
+    """The name of a file of this computer in its address ("file:///models/a%20b.gguf"); any other
+    text as it is."""
+    match = _FILE.fullmatch(text)
+    if match is None:
+        return text
+    path = match["path"].partition("?")[0].partition("#")[0]
+    if os.name == "nt":
+        from urllib.request import url2pathname  # brings HTTP along
+
+        return url2pathname(path)
+    # A name is bytes, which need not be UTF-8.
+    return os.fsdecode(unquote_to_bytes(path))
+
+
+def full_name(text: str) -> str:
+    """The same for a file or a link that somebody named, from whatever folder it is looked for
+    later: links as they are, files from the root."""
+    if is_link(text):
+        return text
+    path = Path(local_name(text))
+    try:
+        return str(path.absolute())
+    except OSError:  # the folder that this program was started in is gone
+        return str(path)
 
 
 def hub_of(environ: Mapping[str, str] = os.environ) -> str:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from core.gguf.names import is_projector
 from core.language import mark, tr
 from core.problems import Problem, Severity
-from core.remote import is_link
+from core.remote import is_link, local_name
 from gui import theme
 from gui.main_window.engine_check import LOG_NAMES
 from gui.panels.plan.beside import Beside
@@ -34,13 +34,16 @@ def dropped_files(data: QMimeData) -> list[str]:
 
     Whether one is a folder is for the reader to find out: the disk may be slow.
     """
-    return [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+    return [local_name(_address(url)) for url in data.urls() if url.isLocalFile()]
 
 
 def dropped_link(data: QMimeData) -> str:
     """The first of what was dropped that is the address of a web server; "" for none."""
-    found = (url.toString(QUrl.ComponentFormattingOption.FullyEncoded) for url in data.urls())
-    return next((text for text in found if is_link(text)), "")
+    return next((text for text in map(_address, data.urls()) if is_link(text)), "")
+
+
+def _address(url: QUrl) -> str:
+    return url.toString(QUrl.ComponentFormattingOption.FullyEncoded)
 
 
 def leave_to_window(widget: QWidget) -> None:

@@ -14,7 +14,7 @@ from core.gguf import display
 from core.language import tr
 from core.model.model import Model
 from core.problems import Problem
-from core.remote import FileLink, is_link
+from core.remote import FileLink, full_name, is_link
 from core.units import format_bytes
 from gui.document import Document
 from gui.main_window.finding import Finding
@@ -82,7 +82,7 @@ class Opening(QObject):
             name = place.url.partition("?")[0].rpartition("/")[2]
             self._begin(place, name, links.opening_link(place))
         else:
-            path = Path(place).absolute()
+            path = Path(full_name(str(place)))
             self._begin(path, path.name, opening.opening(path))
 
     def open_first(self, names: Sequence[str]) -> None:

@@ -30,7 +30,7 @@ from threading import Thread
 
 from PySide6.QtCore import QLockFile, QObject, QStandardPaths, Qt, Signal
 
-from core.remote import is_link
+from core.remote import full_name
 
 _PATIENCE = 3.0  # seconds that the first window may take to answer
 _BREATH = 0.05
@@ -91,8 +91,7 @@ class Instance(QObject):
 
         Relative names are meant from the folder that this process was started in.
         """
-        names = [name if is_link(name) else os.path.abspath(name) for name in files]  # noqa: PTH100
-        message = {"files": names, "token": token}
+        message = {"files": [full_name(name) for name in files], "token": token}
         answers: list[bytes] = []
         end = time.monotonic() + _PATIENCE
         held = self._lock is not None and self._lock.error() is QLockFile.LockError.LockFailedError

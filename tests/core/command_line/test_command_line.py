@@ -52,7 +52,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     """Runs arguments on a computer with 32 GiB and no GPU."""
     monkeypatch.setattr(core.command_line.machines, "detect", lambda **_: THIS)
     core.command_line.machines.this_computer.cache_clear()
-    core.command_line.reports.open_model.cache_clear()
+    core.command_line.reports._opened.cache_clear()
 
     def answer(*arguments: str, stdin: bytes = b"") -> Answer:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -28,7 +28,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     here = custom(32 * GIB, 51.2e9, gpu=False, name="This computer")
     monkeypatch.setattr(core.command_line.machines, "detect", lambda **_: here)
     core.command_line.machines.this_computer.cache_clear()
-    core.command_line.reports.open_model.cache_clear()
+    core.command_line.reports._opened.cache_clear()
 
     def answer(*arguments: str, stdin: bytes = b"") -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))

@@ -130,3 +130,29 @@ def test_a_line_without_an_end_is_refused_and_the_next_one_answered(tmp_path: Pa
     assert first == again and first["memory"] is not None
     assert refused == last
     assert refused["problems"][0]["message"] == "the line has more than 1,048,576 bytes"
+
+
+def test_a_file_that_changes_between_two_lines_is_read_again(tmp_path: Path) -> None:
+    """Who keeps the program running asks of a file that was not there yet, or was downloaded
+    anew."""
+    path = tmp_path / "model.gguf"
+    line = json.dumps({"file": str(path)}).encode()
+    seen = []
+
+    def asked() -> Iterator[bytes]:
+        for name in (None, "llama-dense", "llama-dense", "gemma-dense"):
+            if name is not None:
+                heads()[name].write(path)
+            yield line
+
+    for values, went_well in answers(asked(), {}):
+        seen.append((went_well, values["model"]["architecture"]))
+    assert seen == [(False, None), (True, "llama"), (True, "llama"), (True, "gemma")]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths of POSIX")
+def test_the_address_of_a_file_is_as_good_as_its_name(tmp_path: Path) -> None:
+    path = heads()["llama-dense"].write(tmp_path / "a b%.gguf")
+    names = (str(path), path.as_uri())
+    first, second = (next(answers(iter([json.dumps({"file": n}).encode()]), {})) for n in names)
+    assert first == second and first[1]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.remote import FileLink, RepositoryLink, is_link, read_link
+from core.remote import FileLink, RepositoryLink, full_name, is_link, local_name, read_link
 
 HUB = "https://huggingface.co"
 REPOSITORY = RepositoryLink("org/Model-GGUF")
@@ -154,3 +156,46 @@ def test_a_folder_of_a_repository_is_read_back_from_its_page(
 def test_only_what_begins_as_one_is_a_link_on_the_command_line() -> None:
     assert is_link("https://x/y") and is_link("HTTP://x") and is_link("hf:a/b")
     assert not is_link("models/x.gguf") and not is_link("C:\\x.gguf") and not is_link("hf")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths of POSIX")
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("file:///models/a.gguf", "/models/a.gguf"),
+        ("FILE:///models/a%20b%25.gguf", "/models/a b%.gguf"),
+        ("file://localhost/models/a.gguf", "/models/a.gguf"),
+        ("file:/models/a.gguf", "/models/a.gguf"),  # as Java and KDE write it
+        ("file:///models/gr%C3%B6%C3%9Fe.gguf", "/models/größe.gguf"),
+        ("file:///models/%ff%0A.gguf", "/models/\udcff\n.gguf"),
+        ("file:///models/a%3Fb%23.gguf", "/models/a?b#.gguf"),
+        ("file:///models/a.gguf?x=1#y", "/models/a.gguf"),
+        ("/models/100%25.gguf", "/models/100%25.gguf"),
+        ("file.gguf", "file.gguf"),
+        ("file:a.gguf", "file:a.gguf"),
+        ("file://server/share/a.gguf", "file://server/share/a.gguf"),
+        ("", ""),
+    ],
+)
+def test_the_address_of_a_file_of_this_computer_is_its_name(text: str, name: str) -> None:
+    assert local_name(text) == name
+
+
+@pytest.mark.skipif(os.name == "nt", reason="paths of POSIX")
+def test_a_name_is_meant_from_the_folder_of_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "away")
+    (tmp_path / "far" / "a.gguf").write_bytes(b"the one that is meant")
+    monkeypatch.chdir(tmp_path)
+    assert Path(full_name("link/../a.gguf")).read_bytes() == b"the one that is meant"
+    assert full_name("a b%25.gguf") == str(tmp_path / "a b%25.gguf")
+    assert full_name("file:///a%25.gguf") == "/a%.gguf"
+    assert full_name("hf:org/model") == "hf:org/model"
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert full_name("a.gguf") == "a.gguf"
+    assert full_name("/a.gguf") == "/a.gguf"
