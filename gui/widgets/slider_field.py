@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from core.language import tr, written
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.stop_slider import SliderMark, StopSlider
+from gui.widgets.undo_keys import UndoKeys
 
 
 class _Field(QWidget):
@@ -99,6 +100,7 @@ class SliderField(_Field):
     ) -> None:
         self.box = QSpinBox()
         super().__init__(label, self.box, parent)
+        UndoKeys(self.box)
         self._unit = unit
         self._mark: SliderMark | None = None
         self.box.setGroupSeparatorShown(True)

@@ -79,12 +79,11 @@ def test_what_is_advised_stands_at_the_height_of_its_button(qtbot: QtBot) -> Non
     panel.resize(1200, 800)
     qtbot.waitUntil(lambda: bool(panel.advice.buttons))
     row = panel.advice.rows[0]
-    qtbot.waitUntil(lambda: row.text.height() > 0 and row.width() > 600)
 
     def middle(widget: QWidget) -> int:
         return widget.mapTo(row, widget.rect().center()).y()
 
-    assert abs(middle(row.text) - middle(row.use)) <= 1
+    qtbot.waitUntil(lambda: abs(middle(row.text) - middle(row.use)) <= 1)
 
 
 def test_closing_the_model_ends_the_search(qtbot: QtBot) -> None:

@@ -37,6 +37,7 @@ from gui.panels.plan.combination import CombinationDialog
 from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.text import Style, Text
+from gui.widgets.undo_keys import UndoKeys
 
 _MOST_FOUND = 60
 _ONE_LINE = 85  # characters
@@ -137,6 +138,7 @@ class MachinePicker(QWidget):
         self._grid.addWidget(self.told, 3, 1, 1, 2)
         self._beside = False
         QuietWheel(self).guard(self.box)
+        UndoKeys(self.box)
         self.box.installEventFilter(self)
         self._edit.installEventFilter(self)
         self._edit.textEdited.connect(self._search)

@@ -20,7 +20,6 @@ from gui.panels.plan.speed import SpeedSection
 from gui.panels.plan.step_buttons import StepButtons
 from gui.panels.plan.what_if import WhatIfSection
 from gui.widgets.text import Style, Text
-from gui.widgets.undo_keys import UndoKeys
 
 
 class PlanPanel(QWidget):
@@ -46,7 +45,6 @@ class PlanPanel(QWidget):
         self.speed.measure_asked.connect(self.measure_asked)
         self.speed.machine_asked.connect(self.machine.type_own)
         self.steps = StepButtons(document)
-        UndoKeys(self)
         line = self.fontMetrics().height()
         column = QVBoxLayout(self)
         column.setContentsMargins(line * 3 // 4, line // 2, line * 3 // 4, line // 2)

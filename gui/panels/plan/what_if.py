@@ -31,6 +31,7 @@ from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.slider_field import SliderField, WordField
 from gui.widgets.stop_slider import doubling_stops
 from gui.widgets.together import labelled
+from gui.widgets.undo_keys import UndoKeys
 from gui.widgets.wrap import Wrap
 
 _FIRST_CONTEXT = 512
@@ -104,6 +105,7 @@ class WhatIfSection(QWidget):
         for field in (self.context, self.quantization, self.layers, self.experts):
             field.pressed.connect(self._begin)
             field.released.connect(self._end)
+        UndoKeys(self.slots)
         QuietWheel(self).guard(self.cache_k, self.cache_v, self.slots, self.flash, self.engine)
         self._lay_out()
 
