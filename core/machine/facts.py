@@ -166,7 +166,7 @@ def _rate(values: object) -> MeasuredRate | None:
         return None
     value, ram = values.get("value"), values.get("ram")
     device = _text(values.get("device"))
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= LARGEST:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 1 <= value <= LARGEST:
         return None
     if not isinstance(ram, int) or isinstance(ram, bool) or ram <= 0 or not device:
         return None

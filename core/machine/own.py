@@ -193,7 +193,7 @@ def _elsewhere(machine: Machine) -> Machine:
     """A machine of a file as one that is not this computer."""
     return replace(
         machine,
-        id="custom" if machine.id == "this" else machine.id,
+        id="custom" if machine.id == "this" or machine.id.startswith(PREFIX) else machine.id,
         name=bare_name(machine),
         devices=tuple(_reported(device) for device in machine.devices),
     )

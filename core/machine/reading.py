@@ -196,7 +196,8 @@ def _count(value: object, most: int = 10**6) -> int | None:
 
 
 def _positive(value: object, most: int) -> float | None:
-    return float(value) if _is_figure(value) and 0 < value <= most else None
+    """A rate; one of less than one in a second is of no computer."""
+    return float(value) if _is_figure(value) and 1 <= value <= most else None
 
 
 def _table(values: object, what: str) -> Mapping[str, object]:

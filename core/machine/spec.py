@@ -63,7 +63,8 @@ def typed_machine(text: str, named: Callable[[str], Machine] | None = None) -> M
 
 
 def spec_of(machine: Machine) -> str:
-    """The text that ``machine_from`` takes; "" where figures that decide are not known.
+    """The text that ``machine_from`` takes; "" where figures that decide are not known, or no text
+    says such a machine.
 
     What a name alone tells is kept only where the catalogue knows it, and what shall stay free on
     a machine not at all.
@@ -84,7 +85,12 @@ def spec_of(machine: Machine) -> str:
     host = machine.host
     if host is not None and host.memory.value is not None:
         parts.append(_figures("ram", host))
-    return " + ".join(parts)
+    text = " + ".join(parts)
+    try:
+        machine_from(text)
+    except (LookupError, ValueError):  # a report may hold more devices than one board takes
+        return ""
+    return text
 
 
 def _of_catalogue(name: str) -> Machine:
@@ -125,10 +131,12 @@ def _from_catalogue(machine: Machine) -> str:
 
 def _device(device: Device) -> str:
     """A GPU: the catalogue's where it is one of those, else its figures."""
-    if device.catalogue_id:
+    try:
         row = catalogue.machine(device.catalogue_id)
-        if row.devices[0] == device and len(row.gpus) == 1:
-            return device.catalogue_id
+    except LookupError:  # of none, or of a newer version's catalogue
+        row = None
+    if row is not None and row.devices[0] == device and len(row.gpus) == 1:
+        return device.catalogue_id
     if device.memory.value is None:
         return ""
     return _figures("unified" if device.unified else "gpu", device)
@@ -136,9 +144,14 @@ def _device(device: Device) -> str:
 
 def _figures(word: str, device: Device) -> str:
     assert device.memory.value is not None
-    rate = "" if device.bandwidth.value is None else f"@{device.bandwidth.value / 1e9:.12g}"
+    rate = "" if device.bandwidth.value is None else f"@{_rate(device.bandwidth.value)}"
     backend = f":{device.backend.value}" if device.kind is DeviceKind.GPU else ""
     return f"{word}:{_size(device.memory.value)}{rate}{backend}"
+
+
+def _rate(value: float) -> str:
+    text = f"{value / 1e9:.12g}"
+    return f"{value:.0f}B" if "e" in text else text  # "1e-05" is no size
 
 
 def _size(count: int) -> str:

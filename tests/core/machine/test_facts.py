@@ -85,6 +85,7 @@ def test_nothing_is_remembered_of_a_measurement_without_a_figure() -> None:
         '{"version": 1, "rates": [7, {}, {"device": "RAM", "value": "fast", "ram": 1}]}',
         '{"version": 1, "rates": [{"device": "RAM", "value": -1, "ram": 1}]}',
         '{"version": 1, "rates": [{"device": "RAM", "value": NaN, "ram": 1}]}',
+        '{"version": 1, "rates": [{"device": "RAM", "value": 1e-320, "ram": 1}]}',
         '{"version": 1, "rates": [{"device": "RAM", "value": 1e30, "ram": 1}]}',
         '{"version": 1, "rates": [{"device": "RAM", "value": 1e9, "ram": true}]}',
     ],

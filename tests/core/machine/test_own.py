@@ -24,12 +24,18 @@ from core.machine import (
     combine,
     custom,
     detect,
+    machine_from,
     own,
     places,
+    spec_of,
     with_margin,
 )
 from core.machine.reading import machine_of
+from core.plan import resolve
+from core.plan.choice import Choice
 from core.provenance import Number, Rank, Source, Unit
+from core.report import as_json
+from tests.support.dense import dense
 
 GIB = 2**30
 CARD = catalogue.machine("nvidia-geforce-rtx-4090")
@@ -242,6 +248,14 @@ WAYS = [
     "devices.0.memory.value",
     "devices.0.memory.inputs",
     "devices.0.bandwidth.note",
+    "devices.0.bandwidth.value",
+    "devices.1.bandwidth.value",
+    "devices.0.flops",
+    "devices.0.flops.value",
+    "devices.1.cores",
+    "devices.0.catalogue_id",
+    "devices.0.architecture",
+    "id",
     "devices.1.unified",
     "devices.0.link",
     "devices.0.part",
@@ -261,6 +275,52 @@ def test_no_value_anywhere_makes_reading_break(way: str, value: object) -> None:
         assert str(error)
         return
     assert json.loads(own.report(machine))  # what was read can be written again
+    if line := spec_of(machine):
+        assert line.startswith(own.PREFIX) or line == "this" or machine_from(line)
+    plan = resolve(dense(2.5e9, 0.6e9, 4096), machine, Choice())
+    json.dumps(as_json(plan), allow_nan=False)
+
+
+@pytest.mark.parametrize("value", [5e-324, 1e-300, 1e-9, 0.5, 1, 1e17])
+def test_a_rate_of_less_than_one_in_a_second_is_none(value: float) -> None:
+    for way in ("devices.0.bandwidth.value", "devices.1.bandwidth.value", "devices.0.flops.value"):
+        told = changed(way, value)
+        if value < 1:
+            with pytest.raises(ValueError, match="which cannot be"):
+                machine_of(told)
+        else:
+            for backend in (None, "cpu"):
+                plan = resolve(dense(2.5e9, 0.6e9, 4096), machine_of(told), Choice(backend=backend))
+                json.dumps(as_json(plan), allow_nan=False)
+
+
+def test_a_card_of_a_newer_catalogue_is_told_by_its_figures(tmp_path: Path) -> None:
+    told = changed("devices.0.catalogue_id", "nvidia-geforce-rtx-9090")
+    path = tmp_path / "newer.json"
+    path.write_text(json.dumps(told))
+    (machine,) = own.opened(path)
+    line = spec_of(machine)
+    assert line == "gpu:25757220864B@1008:cuda + ram:64GiB@80"
+    again = machine_from(line)
+    for device, same in zip(machine.devices, again.devices, strict=True):
+        assert device.memory.value == same.memory.value
+        assert device.bandwidth.value == same.bandwidth.value
+
+
+def test_more_cards_than_one_board_takes_have_no_line() -> None:
+    card, ram = as_dict(PC)["devices"]
+    assert spec_of(machine_of(changed("devices", [*[card] * 15, ram]))).startswith("15x ")
+    assert spec_of(machine_of(changed("devices", [*[card] * 16, ram]))) == ""
+
+
+def test_the_id_of_a_machine_that_somebody_else_keeps_is_none_of_ones_own(tmp_path: Path) -> None:
+    """It would stand for another machine of the same name here."""
+    (theirs,) = own.added((), PC, "Machine")
+    path = tmp_path / "theirs.json"
+    path.write_text(own.report(theirs))
+    (opened,) = own.opened(path)
+    assert opened.id == "custom"
+    assert spec_of(opened) == spec_of(PC)
 
 
 @pytest.mark.parametrize(

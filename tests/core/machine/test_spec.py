@@ -38,7 +38,9 @@ def test_every_machine_with_one_memory_keeps_the_ram_that_was_typed() -> None:
 @given(
     kind=st.sampled_from(["gpu", "unified", "ram"]),
     memory=st.integers(1, 10**13),
-    rate=st.none() | st.integers(1, 10**4).map(lambda n: n * 1e8),
+    rate=st.none()
+    | st.integers(1, 10**4).map(lambda n: n * 1e8)
+    | st.sampled_from([1.0, 99.0, 7e4]),
     backend=st.sampled_from([b for b in Backend if b is not Backend.CPU]),
 )
 def test_typed_figures_come_back_to_the_byte(
