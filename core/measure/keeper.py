@@ -33,6 +33,17 @@ def main(command: list[str]) -> int:
     """Run this command until it ends or nobody wants it any more; returns the exit status."""
     if sys.platform == "win32":
         _end_with_this_process()
+    unwanted = Event()
+    started: list[subprocess.Popen[bytes]] = []
+
+    def stop(*_: object) -> None:
+        unwanted.set()
+        for each in started:
+            _signal(each, gently=True)
+
+    # The child may speak, and somebody may answer by a signal, before this process runs again.
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
     try:
         # This is the only thread yet, and the one that lives longest: the signal of a parent's
         # death comes when the thread that made the child ends.
@@ -41,14 +52,9 @@ def main(command: list[str]) -> int:
         sys.stdout.write(f"{NOT_STARTED_WORDS}{error.strerror or error}\n")
         sys.stdout.flush()
         return NOT_STARTED
-    unwanted = Event()
-
-    def stop(*_: object) -> None:
-        unwanted.set()
+    started.append(child)
+    if unwanted.is_set():
         _signal(child, gently=True)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, stop)
     Thread(target=_listen, args=(child, unwanted), daemon=True).start()
     code: int = child.wait()
     _signal(child, gently=False)  # what it started and left behind

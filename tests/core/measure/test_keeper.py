@@ -7,32 +7,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, sleep
 
 import psutil
 import pytest
 
 from core.measure import inner
+from tests.support.kills import gone
 
 if sys.platform == "win32":
     pytest.skip("signals are POSIX", allow_module_level=True)
 
 _SLEEPS = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
 _DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + _SLEEPS
-
-
-def gone(pid: int, seconds: float = 10.0) -> bool:
-    """A process that has ended, reaped or not."""
-    end = monotonic() + seconds
-    while monotonic() < end:
-        with suppress(psutil.NoSuchProcess):
-            if psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
-                sleep(0.02)
-                continue
-        return True
-    return False
 
 
 @contextmanager
@@ -64,7 +52,7 @@ def test_what_it_keeps_ends_when_its_input_closes() -> None:
         pid = first_pid(process)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert gone(pid)
 
 
@@ -73,7 +61,7 @@ def test_a_program_that_does_not_listen_is_killed() -> None:
         pid = first_pid(process)
         assert process.stdin is not None
         process.stdin.close()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert gone(pid)
 
 
@@ -116,7 +104,7 @@ def test_what_the_program_started_ends_with_it() -> None:
         pid = first_pid(process)
         assert process.stdin is not None
         process.stdin.close()
-        process.wait(20)
+        process.wait(60)
         assert gone(pid)
 
 
@@ -126,21 +114,20 @@ def test_what_the_program_started_ends_with_it() -> None:
 )
 def test_its_status_is_that_of_the_program(code: str, status: int) -> None:
     with keeper(sys.executable, "-c", code) as process:
-        assert process.wait(20) == status
+        assert process.wait(60) == status
 
 
 def test_a_program_that_is_not_there_is_said(tmp_path: Path) -> None:
     with keeper(str(tmp_path / "llama-server")) as process:
         assert process.stdout is not None
         said = process.stdout.read()
-        assert process.wait(20) == 127
+        assert process.wait(60) == 127
     assert said == "could not be started: No such file or directory\n"
 
 
 def test_interrupting_the_terminal_ends_it_in_order() -> None:
     with keeper(sys.executable, "-c", _SLEEPS) as process:
         pid = first_pid(process)
-        sleep(0.1)
         os.kill(process.pid, signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
         assert gone(pid)
