@@ -1,29 +1,19 @@
-"""What holds for every test: no screen, one scale, the same fonts. Set before Qt is imported."""
+"""What holds for every test: no screen, one scale, the same fonts, and nothing of the user's. Set
+before Qt is imported."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from time import monotonic
 
 import pytest
 
-os.environ["QT_QPA_PLATFORM"] = "offscreen"
-os.environ["QT_SCALE_FACTOR"] = "1"
-os.environ.pop("QT_QPA_PLATFORMTHEME", None)
-os.environ.pop("QT_STYLE_OVERRIDE", None)
-# Nor does the language of whoever runs the tests matter.
-os.environ["LC_ALL"] = "C.UTF-8"
-# What the tests keep must not be what the user keeps.
-os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="weighbridge-tests-")
-os.environ["FONTCONFIG_FILE"] = str(Path(__file__).parent / "fonts" / "fonts.conf")
-
 from core.language import speak
+from tests.support import surroundings
 from tests.support.real_files import gemma3_270m, smollm2_135m  # noqa: F401 - fixtures
 
+_FOLDER = surroundings.settle()
 _PATIENCE_MS = 30_000
 
 
@@ -40,6 +30,7 @@ def pytest_configure() -> None:
     QTest's own wait keeps the interpreter to itself, so that a thread which reads a database gets
     on by a step in ten milliseconds. An event loop lets it go, as the program's own does.
     """
+    from hypothesis import HealthCheck, settings
     from PySide6.QtCore import QEventLoop, QLocale, QTimer
     from pytestqt.exceptions import TimeoutError as WaitedTooLongError
     from pytestqt.qtbot import QtBot
@@ -61,6 +52,15 @@ def pytest_configure() -> None:
             QTimer.singleShot(10, loop.quit)
             loop.exec()
 
+    # How long an example takes says how busy the machine is. Nor does one run begin with what
+    # another one, perhaps at this moment, found.
+    settings.register_profile(
+        "any machine",
+        deadline=None,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("any machine")
     # Numbers in boxes as the window has them from its start where English is spoken.
     QLocale.setDefault(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
     QtBot.waitUntil = wait_until  # type: ignore[method-assign]
@@ -70,4 +70,4 @@ def pytest_configure() -> None:
 
 def pytest_unconfigure() -> None:
     """Nothing is left behind."""
-    shutil.rmtree(os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
+    shutil.rmtree(_FOLDER, ignore_errors=True)

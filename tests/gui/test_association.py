@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import configparser
 import os
+import shlex
 import shutil
 import subprocess
 from importlib import metadata, resources
@@ -150,7 +151,7 @@ def test_the_default_is_taken_only_where_it_was_asked_for(
     stand_in(
         tmp_path / "bin",
         "xdg-mime",
-        f'echo "$@" >> {asked}\nif [ "$1" = query ]; then echo other.desktop; fi',
+        f'echo "$@" >> {shlex.quote(str(asked))}\nif [ "$1" = query ]; then echo other.desktop; fi',
     )
     environ["PATH"] = f"{tmp_path / 'bin'}:{environ['PATH']}"
     found = put_in(environ, default=default, platform="linux")

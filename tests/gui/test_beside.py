@@ -49,7 +49,7 @@ def open_llama(qtbot: QtBot, window: MainWindow, folder: Path) -> Path:
     (source,) = (path for path in specimens() if "Llama-3.1-8B" in path.name)
     path = folder / "llama.gguf"
     path.write_bytes(source.read_bytes())
-    with qtbot.waitSignal(window.attaching.looker.finished, timeout=5000):
+    with qtbot.waitSignal(window.attaching.looker.finished):
         window.opening.open(path)
     return path
 
@@ -74,7 +74,7 @@ def test_a_projector_that_lies_beside_the_model_is_offered_and_attached_by_one_c
     assert PartKind.PROJECTOR not in kinds(window)
     (offer,) = row.offers
     assert offer.isVisible() and offer.text() == "Attach mmproj-F16.gguf"
-    with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+    with qtbot.waitSignal(window.attaching.opener.ended):
         offer.click()
     assert PartKind.PROJECTOR in kinds(window)
     assert row.projector.isVisible() and not offer.isVisible()
@@ -101,7 +101,7 @@ def test_a_projector_that_is_dropped_is_attached_to_the_open_model(
         Qt.MouseButton.LeftButton,
         Qt.KeyboardModifier.NoModifier,
     )
-    with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+    with qtbot.waitSignal(window.attaching.opener.ended):
         window.dropEvent(drop)
     assert PartKind.PROJECTOR in kinds(window)
 
@@ -112,7 +112,7 @@ def test_a_projector_of_another_model_is_attached_and_said_to_be_one(
     open_llama(qtbot, window, tmp_path)
     picks(monkeypatch, mmproj(tmp_path / "other.gguf", 5120))
     row = window.page.plan.what_if.beside
-    with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+    with qtbot.waitSignal(window.attaching.opener.ended):
         row.attach[Beside.PROJECTOR].click()
     (line,) = window.page.plan.what_if.notes["beside"].lines
     assert "5,120" in line.text.shown and "4,096" in line.text.shown
@@ -131,7 +131,7 @@ def test_a_file_that_cannot_be_attached_is_a_banner_and_changes_nothing(
     page.write_bytes(b"<!DOCTYPE html><title>Sign in</title>")
     picks(monkeypatch, page)
     before = window.document.choice
-    with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+    with qtbot.waitSignal(window.attaching.opener.ended):
         window.page.plan.what_if.beside.attach[kind].click()
     assert window.document.choice == before
     assert any("page.gguf" in banner.problem.message for banner in window.problems.stack.banners)
@@ -144,7 +144,7 @@ def test_a_draft_model_is_attached_with_cache_types_of_its_own(
     picks(monkeypatch, open_llama(qtbot, window, tmp_path))
     row = window.page.plan.what_if.beside
     assert row.cache_k.isHidden() or not row.cache_k.isVisible()
-    with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+    with qtbot.waitSignal(window.attaching.opener.ended):
         row.attach[Beside.DRAFT].click()
     assert PartKind.DRAFT in kinds(window)
     assert row.cache_k.isVisible()
@@ -166,7 +166,7 @@ def test_draft_blocks_are_offered_where_the_file_has_some(
     open_llama(qtbot, window, tmp_path)
     assert not row.head.isVisible()
     (path,) = (path for path in specimens() if "Qwen3.6-27B" in path.name)
-    with qtbot.waitSignal(window.attaching.looker.finished, timeout=5000):
+    with qtbot.waitSignal(window.attaching.looker.finished):
         window.opening.open(path)
     assert row.head.isVisible()
     row.head.click()
@@ -179,10 +179,10 @@ def test_another_model_has_nothing_attached(
 ) -> None:
     mmproj(tmp_path / "mmproj-F16.gguf")
     open_llama(qtbot, window, tmp_path)
-    with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+    with qtbot.waitSignal(window.attaching.opener.ended):
         window.page.plan.what_if.beside.offers[0].click()
     (path,) = (path for path in specimens() if "Qwen3.6-27B" in path.name)
-    with qtbot.waitSignal(window.attaching.looker.finished, timeout=5000):
+    with qtbot.waitSignal(window.attaching.looker.finished):
         window.opening.open(path)
     assert window.document.choice.projector is None
     assert window.page.plan.what_if.beside.offers == []
@@ -266,7 +266,7 @@ def test_what_shall_stay_free_comes_back_for_its_machine_alone(
     window = MainWindow(Document(), theme, tmp_path / "settings.json")
     qtbot.addWidget(window)
     window.show()
-    qtbot.waitUntil(lambda: window.document.this_computer is not None, timeout=5000)
+    qtbot.waitUntil(lambda: window.document.this_computer is not None)
     assert window.document.machine.gpus[0].margin == 0
     assert window.document.machine is window.document.this_computer
     window.document.set_machine(plans.RTX_3090)
@@ -289,7 +289,7 @@ def test_what_lies_beside_the_model_and_the_panel_come_along_to_the_window_that_
     path = open_llama(qtbot, window, tmp_path)
     files = {Beside.PROJECTOR: mmproj(tmp_path / "mmproj-F16.gguf"), Beside.DRAFT: path}
     for kind, file in files.items():
-        with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+        with qtbot.waitSignal(window.attaching.opener.ended):
             window.attaching.attach(kind, file)
     window.document.choose(draft_gpu_layers=0)
     window.page.show_panel(window.page.metadata)
@@ -298,7 +298,7 @@ def test_what_lies_beside_the_model_and_the_panel_come_along_to_the_window_that_
     window.close()
     with shown_window(qtbot, theme, tmp_path, CARD, (1280, 900)) as other:
         anew.show_again(other, window.anew)
-        qtbot.waitUntil(lambda: other.document.choice.draft is not None, timeout=5000)
+        qtbot.waitUntil(lambda: other.document.choice.draft is not None)
         before, now = window.document.plan, other.document.plan
         assert before is not None and now is not None
         assert now.memory == before.memory and now.settings == before.settings
@@ -312,14 +312,14 @@ def test_a_file_that_went_from_beside_the_model_is_missed_and_the_rest_comes(
     open_llama(qtbot, window, tmp_path)
     gone, there = mmproj(tmp_path / "mmproj-gone.gguf"), tmp_path / "llama.gguf"
     for kind, file in ((Beside.PROJECTOR, gone), (Beside.DRAFT, there)):
-        with qtbot.waitSignal(window.attaching.opener.ended, timeout=5000):
+        with qtbot.waitSignal(window.attaching.opener.ended):
             window.attaching.attach(kind, file)
     view = anew.view_of(window)
     window.close()
     gone.unlink()
     with shown_window(qtbot, theme, tmp_path, CARD, (1280, 900)) as other:
         anew.show_again(other, view)
-        qtbot.waitUntil(lambda: other.document.choice.draft is not None, timeout=5000)
+        qtbot.waitUntil(lambda: other.document.choice.draft is not None)
         assert other.document.choice.projector is None
         banners = other.problems.stack.banners
         assert any("mmproj-gone" in banner.problem.where for banner in banners)

@@ -184,7 +184,7 @@ def test_a_function_that_failed_is_freed_without_the_garbage_collector(
         raise ValueError("broken")
 
     runner = Runner("failing")
-    with qtbot.waitSignal(runner.ended, timeout=5000):
+    with qtbot.waitSignal(runner.ended):
         runner.start(fail)
     assert runner.stop()
     del fail, held

@@ -31,7 +31,7 @@ def test_everything_comes_in_order_before_the_end(qtbot: QtBot, feed: Feed) -> N
     at_end: list[int] = []
     feed.finished.connect(lambda _: at_end.append(len(found)))
     feed.pull(lambda handle: range(10_000))
-    qtbot.waitUntil(lambda: bool(at_end), timeout=5000)
+    qtbot.waitUntil(lambda: bool(at_end))
     assert found == list(range(10_000))
     assert at_end == [10_000]
 
@@ -41,15 +41,15 @@ def test_batches_come_while_the_rest_is_still_awaited(qtbot: QtBot, feed: Feed) 
 
     def spring(handle: Handle) -> Iterator[int]:
         yield from (1, 2)
-        release.wait(20)
+        release.wait(30)
         yield 3
 
     found = came_of(feed)
     feed.pull(spring)
-    qtbot.waitUntil(lambda: found == [1, 2], timeout=5000)
+    qtbot.waitUntil(lambda: found == [1, 2])
     assert feed.running
     release.set()
-    qtbot.waitUntil(lambda: found == [1, 2, 3], timeout=5000)
+    qtbot.waitUntil(lambda: found == [1, 2, 3])
 
 
 def test_nothing_comes_after_a_stop_or_from_an_earlier_call(qtbot: QtBot, feed: Feed) -> None:
@@ -57,14 +57,14 @@ def test_nothing_comes_after_a_stop_or_from_an_earlier_call(qtbot: QtBot, feed: 
 
     def old(handle: Handle) -> Iterator[int]:
         yield 1
-        release.wait(20)
+        release.wait(30)
         yield 2
 
     found = came_of(feed)
     feed.pull(old)
     feed.pull(lambda handle: [7])
     release.set()
-    qtbot.waitUntil(lambda: not feed.running, timeout=5000)
+    qtbot.waitUntil(lambda: not feed.running)
     assert found == [7]
     feed.pull(old)
     feed.cancel()
@@ -81,7 +81,7 @@ def test_the_interpreter_is_handed_on_as_usual_when_the_feed_has_ended(
         for _ in range(pulls):
             feed.pull(lambda handle: [1])
         assert sys.getswitchinterval() < usual
-        qtbot.waitUntil(lambda: not feed.running, timeout=5000)
+        qtbot.waitUntil(lambda: not feed.running)
         assert sys.getswitchinterval() == usual
     feed.pull(lambda handle: [1])
     feed.cancel()
@@ -97,7 +97,7 @@ def test_a_feed_gives_way_until_what_came_is_drawn(
 
     def spring(handle: Handle) -> Iterator[int]:
         yield 1
-        assert go_on.wait(20)
+        assert go_on.wait(30)
         handle.give_way()
         steps.append(2)
         waited.set()
@@ -110,7 +110,7 @@ def test_a_feed_gives_way_until_what_came_is_drawn(
 
     feed.came.connect(draw)
     feed.pull(spring)
-    qtbot.waitUntil(lambda: not feed.running, timeout=20_000)
+    qtbot.waitUntil(lambda: not feed.running)
     assert steps == [2]
 
 
@@ -121,7 +121,7 @@ def test_whoever_gives_way_is_let_go_by_a_cancel(monkeypatch: pytest.MonkeyPatch
     handle.cancel()
     thread = threading.Thread(target=handle.give_way)
     thread.start()
-    thread.join(20)
+    thread.join(30)
     assert not thread.is_alive()
 
 
@@ -130,7 +130,7 @@ def test_two_feeds_at_a_time_leave_python_as_it_was(qtbot: QtBot) -> None:
     release = threading.Event()
 
     def spring(handle: Handle) -> Iterator[int]:
-        release.wait(20)
+        release.wait(30)
         yield 1
 
     feeds = [Feed("one"), Feed("other")]

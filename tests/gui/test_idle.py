@@ -42,7 +42,7 @@ def test_no_clock_runs_on_any_page_once_it_has_come_to_rest(
     qtbot.waitUntil(lambda: not running(window))
     every_page.open_specimen(window, "Qwen3.6-35B")
     for place, _ in every_page.pages(window):
-        qtbot.waitUntil(lambda: not running(window), timeout=5000)
+        qtbot.waitUntil(lambda: not running(window))
         qtbot.wait(300)  # it stays so
         assert running(window) == [], place
 

@@ -24,6 +24,12 @@ ROOT = Path(__file__).resolve().parents[2]
 SCREEN = {"DISPLAY": ":0"}
 
 
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A first window is waited for, however busy the machine is."""
+    monkeypatch.setattr(instance, "_PATIENCE", 30.0)
+
+
 @pytest.fixture
 def first(tmp_path: Path) -> Iterator[Instance]:
     made = Instance(tmp_path, SCREEN)
@@ -43,7 +49,7 @@ def later(folder: Path, files: list[str], token: str = "") -> bool:
 
     thread = Thread(target=start)
     thread.start()
-    thread.join(20)
+    thread.join(60)
     return heard == [True]
 
 
@@ -123,17 +129,21 @@ def test_a_first_window_that_hangs_does_not_keep_the_second_waiting(
         process.send_signal(signal.SIGSTOP)
         start = time.monotonic()
         assert not later(tmp_path, ["a.gguf"])
-        assert time.monotonic() - start < 15
+        assert time.monotonic() - start < 60
         process.send_signal(signal.SIGCONT)
         process.kill()
 
 
-def test_a_listener_that_does_not_know_the_key_is_told_nothing(tmp_path: Path) -> None:
+def test_a_listener_that_does_not_know_the_key_is_told_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(instance, "_PATIENCE", 3.0)
+    monkeypatch.chdir(tmp_path)  # the path of a socket has to be short
     first = Instance(tmp_path, SCREEN)
     first.listen()
     (told,) = tmp_path.glob("*.json")
     heard: list[bytes] = []
-    address = str(tmp_path / "other")
+    address = "other"
     with Listener(address, authkey=b"another key") as stranger:
 
         def listen() -> None:
@@ -148,7 +158,7 @@ def test_a_listener_that_does_not_know_the_key_is_told_nothing(tmp_path: Path) -
         kept = told.read_text()
         told.write_text(json.dumps({**json.loads(kept), "address": address}))
         assert not later(tmp_path, ["secret.gguf"])
-        thread.join(10)
+        thread.join(30)
     first.close()
     assert heard == []
 
@@ -202,7 +212,7 @@ def test_a_start_just_after_the_first_waits_until_that_one_listens(
     time.sleep(0.3)
     with qtbot.waitSignal(first.files_came) as came:
         first.listen()
-    thread.join(10)
+    thread.join(30)
     first.close()
     assert heard == [True]
     assert came.args[0][0].endswith("b.gguf")

@@ -82,7 +82,7 @@ def make_window(
         qtbot.addWidget(window)
         made.append(window)
         window.show()
-        qtbot.waitUntil(lambda: window.document.this_computer is not None, timeout=5000)
+        qtbot.waitUntil(lambda: window.document.this_computer is not None)
         return window
 
     yield make
@@ -96,7 +96,7 @@ def window(make_window: MakeWindow) -> MainWindow:
 
 
 def wait_until_read(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: not window.opening.reader.running, timeout=5000)
+    qtbot.waitUntil(lambda: not window.opening.reader.running)
 
 
 def open_and_wait(qtbot: QtBot, window: MainWindow, path: Path) -> None:
@@ -288,14 +288,14 @@ def test_the_old_model_stays_until_the_new_one_is_read_and_escape_keeps_it(
 
     monkeypatch.setattr(opening, "opening", slow)
     window.opening.open("/slow/disk/b.gguf")
-    qtbot.waitUntil(window.opening.strip.isVisible, timeout=5000)
+    qtbot.waitUntil(window.opening.strip.isVisible)
     assert window.pages.currentWidget() is window.page
     assert window.windowTitle() == "Old — a.gguf"
     QTest.keyClick(window, Qt.Key.Key_Escape)
     assert not window.opening.reader.running
     assert not window.opening.strip.isVisible()
     assert window.windowTitle() == "Old — a.gguf"
-    assert ended.wait(5)
+    assert ended.wait(30)
 
 
 def test_cancelling_the_very_first_file_returns_to_the_welcome_page(
@@ -353,7 +353,7 @@ def test_an_error_anywhere_in_the_window_becomes_a_banner(
     log.install()
     try:
         QTimer.singleShot(0, lambda: [][1])
-        qtbot.waitUntil(lambda: bool(messages(window)), timeout=5000)
+        qtbot.waitUntil(lambda: bool(messages(window)))
     finally:
         log.remove()
     (message,) = messages(window)
@@ -513,7 +513,7 @@ def test_recent_files_and_the_geometry_come_back(
     assert second.document.units is UnitSystem.GB
     assert colors().dark
     recent = second.commands.recent_menu.actions()
-    qtbot.waitUntil(lambda: not second.commands.recent_menu.actions()[0].isEnabled(), timeout=5000)
+    qtbot.waitUntil(lambda: not second.commands.recent_menu.actions()[0].isEnabled())
     recent = second.commands.recent_menu.actions()
     assert [str(b) in recent[0].toolTip(), str(a) in recent[1].toolTip()] == [True, True]
     recent[1].trigger()
@@ -576,7 +576,7 @@ def test_looking_again_keeps_a_chosen_machine(
     other: Machine = plans.machine(id="this", name="With a new GPU")
     monkeypatch.setattr(computer, "waking", lambda handle: other)
     QTest.keyClick(window, Qt.Key.Key_F5)
-    qtbot.waitUntil(lambda: window.document.this_computer is other, timeout=5000)
+    qtbot.waitUntil(lambda: window.document.this_computer is other)
     assert window.document.machine == plans.RTX_3090
 
 

@@ -33,7 +33,7 @@ def window(
 
 def open_model(qtbot: QtBot, window: MainWindow, folder: Path) -> None:
     path = heads()["gemma3-dense"].write(folder / "gemma3-dense.gguf")
-    with qtbot.waitSignal(window.opening.reader.ended, timeout=5000):
+    with qtbot.waitSignal(window.opening.reader.ended):
         window.opening.open(path)
     assert window.document.model is not None
 
@@ -78,7 +78,7 @@ def test_a_log_that_is_dropped_on_the_window_is_held_against_the_open_model(
     path.write_text(recorded()["gemma3, 4 shared slots"])
     drop(window, path)
     dialog = window.engine_check.open()
-    qtbot.waitUntil(lambda: dialog.check is not None, timeout=5000)
+    qtbot.waitUntil(lambda: dialog.check is not None)
     assert dialog.check is not None and dialog.check.refusal == ""
     assert {row.part for row in dialog.check.rows} >= {"weights", "cache", "compute", "output"}
     assert (tmp_path / "checks.jsonl").exists()
@@ -89,7 +89,7 @@ def test_a_log_that_is_dropped_on_the_window_is_held_against_the_open_model(
 
 def test_the_folder_of_llama_cpp_is_kept(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     dialog = window.engine_check.open()
-    with qtbot.waitSignal(dialog.bar.finder.finished, timeout=5000):
+    with qtbot.waitSignal(dialog.bar.finder.finished):
         dialog.bar.set_folder(str(tmp_path))
     assert settings.load(tmp_path / "settings.json").engine_folder == str(tmp_path)
 

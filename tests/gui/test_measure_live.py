@@ -110,7 +110,7 @@ def test_from_the_start_of_a_server_to_the_history_and_its_end(
     family = psutil.Process(page.own.server._process.pid).children(recursive=True)
     with qtbot.waitSignal(page.own.server.ended, timeout=_SECONDS):
         QTest.mouseClick(page.own.stop, Qt.MouseButton.LeftButton)
-    psutil.wait_procs(family, timeout=10)
+    psutil.wait_procs(family, timeout=30)
     assert not any(p.is_running() for p in family)
     qtbot.waitUntil(lambda: page.target is None, timeout=_SECONDS)
     assert not page.progress.start.isEnabled()

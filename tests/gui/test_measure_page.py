@@ -537,8 +537,9 @@ def test_events_that_come_fast_do_not_draw_each(
     scenario("done")
     measure(qtbot, page)
     finished(qtbot, page)
-    # 21 samples and 3 cells were said; the picture is drawn five times a second at most.
-    assert len(drawn) < 12
+    # 21 samples and 3 cells were said; the picture is drawn five times a second at most, and
+    # a few times more at the start and the end.
+    assert len(drawn) <= 6 + 5 * (drawn[-1] - drawn[0])
 
 
 def test_a_server_of_our_own_is_held_against_what_it_loads_beside_the_model(

@@ -379,10 +379,10 @@ def test_no_line_is_so_long_that_the_window_stands_still(
     text = "short\n" + unit * (500_000 // len(unit.encode()))
     panel._document.set_model(opened(files.write(tmp_path / "big.gguf", {"general.url": text})))
     settle(qtbot, panel)
-    began = time.perf_counter()
+    began = time.process_time()
     panel.view.selectRow(0)
     QApplication.processEvents()
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     lines = panel.value.text.toPlainText().split("\n")
     assert max(map(len, lines)) <= LINE_LETTERS
     assert lines[0] == "short"

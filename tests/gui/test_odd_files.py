@@ -88,7 +88,7 @@ def test_no_file_stops_the_window(
     window = MainWindow(Document(), theme, tmp_path / "settings.json")
     qtbot.addWidget(window)
     window.show()
-    qtbot.waitUntil(lambda: window.document.this_computer is not None, timeout=5000)
+    qtbot.waitUntil(lambda: window.document.this_computer is not None)
     order = random.Random(2)
     tabs = window.findChild(QTabWidget)
     assert tabs is not None
@@ -96,7 +96,7 @@ def test_no_file_stops_the_window(
     folder.mkdir()
     for path in odd_files(folder):
         window.opening.open(path)
-        qtbot.waitUntil(lambda: not window.opening.reader.running, timeout=10_000)
+        qtbot.waitUntil(lambda: not window.opening.reader.running)
         for index in range(tabs.count()):
             tabs.setCurrentIndex(index)
             QApplication.processEvents()

@@ -63,7 +63,7 @@ def test_it_loads_answers_and_stops(
         server.stop()
     assert ended.args == [None]
     assert not server.running
-    psutil.wait_procs(family, timeout=10)
+    psutil.wait_procs(family, timeout=30)
     assert not any(p.is_running() for p in family)
 
 
@@ -134,5 +134,5 @@ def test_ending_it_leaves_nothing_behind(qtbot: QtBot, server: OwnServer, tmp_pa
     family = psutil.Process(server._process.pid).children(recursive=True)
     assert family
     server.end()
-    psutil.wait_procs(family, timeout=10)
+    psutil.wait_procs(family, timeout=30)
     assert not any(p.is_running() for p in family)

@@ -47,7 +47,7 @@ def row_of(qtbot: QtBot, document: Document) -> LargestRow:
 
 
 def settle(qtbot: QtBot, row: LargestRow) -> None:
-    qtbot.waitUntil(lambda: not row._timer.isActive(), timeout=10_000)
+    qtbot.waitUntil(lambda: not row._timer.isActive())
 
 
 def words(row: LargestRow) -> list[str]:

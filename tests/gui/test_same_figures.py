@@ -108,7 +108,7 @@ def test_the_largest_context_is_the_same_on_the_plan_in_a_comparison_and_in_the_
     qtbot.addWidget(buttons)
     assert document.plan is not None
     buttons.show_plan(document.plan)
-    qtbot.waitUntil(lambda: not buttons._timer.isActive(), timeout=20_000)
+    qtbot.waitUntil(lambda: not buttons._timer.isActive())
     offered = [b.text().removeprefix("f16 ") for b in buttons.buttons if "f16 " in b.text()]
     said = column.text(row)
     assert offered == ([] if said == "none" else [said])

@@ -61,7 +61,7 @@ def test_scrolling_leaves_the_same_picture_as_painting_anew(
     view.show()
     view.activateWindow()
     view.setFocus(Qt.FocusReason.TabFocusReason)
-    qtbot.waitUntil(view.hasFocus, timeout=2000)
+    qtbot.waitUntil(view.hasFocus)
     QApplication.processEvents()
     sideways, down = view.horizontalScrollBar(), view.verticalScrollBar()
     if isinstance(view, QTableView):

@@ -96,7 +96,7 @@ def test_the_bandwidth_can_be_measured_until_it_was(
     qtbot: QtBot, welcome: WelcomePanel, document: Document
 ) -> None:
     document.set_this_computer(HERE)
-    with qtbot.waitSignal(welcome.computer.measure_asked, timeout=1000):
+    with qtbot.waitSignal(welcome.computer.measure_asked):
         QTest.mouseClick(welcome.computer.measure_button, Qt.MouseButton.LeftButton)
     measured = Number(40e9, Unit.BYTES_PER_SECOND, Source(Rank.MEASURED, "here", "2026-01-02"))
     gpu, ram = HERE.devices
@@ -140,10 +140,10 @@ def test_a_recent_file_is_one_click_or_key_away_and_a_missing_one_is_greyed(
     assert not found["gone.gguf"].isEnabled()
     assert "not found" in found["gone.gguf"].accessibleDescription()
     card = found["here.gguf"]
-    with qtbot.waitSignal(welcome.chosen, timeout=1000) as heard:
+    with qtbot.waitSignal(welcome.chosen) as heard:
         QTest.mouseClick(card, Qt.MouseButton.LeftButton)
     assert heard.args == [here]
-    with qtbot.waitSignal(welcome.chosen, timeout=1000) as heard:
+    with qtbot.waitSignal(welcome.chosen) as heard:
         QTest.keyClick(card, Qt.Key.Key_Space)
     assert heard.args == [here]
 
@@ -338,7 +338,7 @@ def test_it_scrolls_no_further_than_to_the_last_card(
     welcome.show()
     page = welcome.widget()
     assert page is not None
-    qtbot.waitUntil(lambda: page.height() > 500, timeout=2000)
+    qtbot.waitUntil(lambda: page.height() > 500)
     qtbot.wait(50)
     cards = welcome.findChildren(FileCard)
     last = max(card.mapTo(page, card.rect().bottomLeft()).y() for card in cards)

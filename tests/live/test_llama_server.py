@@ -7,12 +7,12 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
-from time import monotonic, sleep
 from typing import Any
 
 import psutil
 import pytest
 
+from tests.support.kills import gone
 from tests.support.llama_server import llama_server
 from tests.support.tiny_gguf import write_tiny_llama
 
@@ -22,18 +22,8 @@ pytestmark = pytest.mark.live
 def ask(url: str, body: dict[str, Any] | None = None) -> Any:
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=30) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         return json.load(answer)
-
-
-def gone(pid: int) -> bool:
-    """A process that has ended, reaped or not."""
-    end = monotonic() + 10
-    while monotonic() < end:
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return True
-        sleep(0.05)
-    return False
 
 
 def test_it_answers_with_as_many_tokens_as_asked_for_and_ends(tmp_path: Path) -> None:

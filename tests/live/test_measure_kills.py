@@ -18,13 +18,12 @@ from random import Random
 from threading import Thread
 from time import monotonic, sleep
 
-import psutil
 import pytest
 
 from core.measure.history import History
 from core.measure.run import Run, RunStatus
 from tests.support import real_llama_server
-from tests.support.kills import kill_rounds
+from tests.support.kills import gone, kill_rounds
 from tests.support.tiny_gguf import write_tiny_llama
 
 pytestmark = pytest.mark.live
@@ -97,18 +96,6 @@ def window(tmp_path: Path) -> Iterator[Window]:
         made.rest()
         assert made.process.stdout is not None
         made.process.stdout.close()
-
-
-def gone(pid: int) -> bool:
-    end = monotonic() + 15
-    while monotonic() < end:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        sleep(0.02)
-    return False
 
 
 def latest(tmp_path: Path) -> Run:

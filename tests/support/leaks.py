@@ -16,7 +16,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QThread, QTimer
 from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QWidget
 
 # A thread or process that has been told to end gets so long.
-_PATIENCE_SECONDS = 2.0
+_PATIENCE_SECONDS = 30.0
 
 
 @contextmanager

@@ -24,8 +24,7 @@ _MINUTES = 10
 
 
 def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(base, "weighbridge-tests")
+    folder = Path(os.environ["WEIGHBRIDGE_TESTS_CACHE"])
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 

@@ -130,7 +130,7 @@ def replay(scripts: Mapping[str, Script], server: str = "") -> Iterator[Replay]:
             playing.over.set()
             accepting.join(5)
             for thread in threads:
-                thread.join(5)
+                thread.join(30)
 
 
 def _serve(connection: socket.socket, playing: Replay) -> None:

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+# The line of a script that names its program takes no space and no long path; a shell does.
 _SCRIPT = """\
-#!{python}
+#!/bin/sh
+'''exec' {python} "$0" "$@"
+' '''
 import os, signal, subprocess, sys, time
 open({arguments!r}, "a").write(repr(sys.argv[1:]) + "\\n")
 sys.stdout.write(open({log!r}, encoding="utf-8").read())

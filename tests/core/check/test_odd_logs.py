@@ -28,13 +28,13 @@ STUFF = (
 
 @pytest.mark.parametrize("stuff", STUFF, ids=lambda stuff: f"{stuff[:3]!r} x {len(stuff)}")
 def test_a_line_with_anything_in_it_is_read_at_once(stuff: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for line in LINES:
         for at in range(0, len(line), 3):
             text = line[:at] + stuff + line[at:]
             read(text)
             up_to_enough(text)
-    assert time.perf_counter() - began < 10
+    assert time.process_time() - began < 10
 
 
 def test_padding_does_not_hide_what_a_line_says() -> None:

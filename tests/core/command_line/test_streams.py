@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -17,14 +18,13 @@ ROOT = Path(__file__).parents[3]
 def start(shell: str, path: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """``shell`` with $W for the program and $F for a small model."""
     return subprocess.run(
-        ["bash", "-c", shell],
+        ["bash", "-c", shell.replace("$W", f"{shlex.quote(sys.executable)} -m gui")],
         capture_output=True,
         timeout=60,
         check=False,
         cwd=ROOT,
         env={
             **os.environ,
-            "W": f"{sys.executable} -m gui",
             "F": str(path),
             "PYTHONPATH": str(ROOT),
             **environment,

@@ -312,7 +312,7 @@ def test_a_search_reads_nothing_while_it_gives_way(tmp_path: Path) -> None:
 
     def give_way() -> None:
         asked.set()
-        assert free.wait(20)
+        assert free.wait(30)
 
     items = scan([Folder(tmp_path)], MACHINE, lambda: not free.is_set(), give_way=give_way)
     assert list(items) == []  # it was asked to stop before anything could come

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from importlib import import_module
-from time import monotonic
+from time import monotonic, process_time
 from typing import Any
 
 import pytest
@@ -181,12 +181,12 @@ def test_a_server_that_answers_each_question_late_is_silent_in_the_end(
     monkeypatch.setattr(import_module("core.measure.discovery.probe"), "WHOLE_SECONDS", 0.5)
 
     def late(asked: Asked) -> Iterable[Act]:
-        return [Pause(0.2), answer({"models": [{"name": f"m{n}"} for n in range(50)]})]
+        return [Pause(0.2), answer({"models": [{"name": f"m{n}"} for n in range(1000)]})]
 
     scripts = dict.fromkeys(("/api/ps", "/api/show", "/api/tags", "/api/version"), late)
     begun = monotonic()
     server, _ = found({"/": always("Ollama is running")} | scripts)
-    assert monotonic() - begun < 3
+    assert monotonic() - begun < 30
     assert server.state is State.SILENT
 
 
@@ -200,9 +200,9 @@ def test_a_length_that_is_none_is_not_known(trained: Any) -> None:
 
 def test_a_long_line_of_a_modelfile_is_read_at_once() -> None:
     shown = always({"modelfile": "FROM x" + " " * 200_000 + "y"})
-    begun = monotonic()
+    begun = process_time()
     server, _ = found(OLLAMA | {"/api/show": shown})
-    assert monotonic() - begun < 3
+    assert process_time() - begun < 3
     assert server.targets[0].model_path.startswith("x ")
 
 

@@ -217,11 +217,11 @@ def test_a_refused_depth_leaves_the_smaller_ones_finished() -> None:
 
 
 def test_a_server_that_says_nothing_is_given_up_in_time() -> None:
-    played = Played(faults={SECOND_RUN: begun(Pause(30))})
+    played = Played(faults={SECOND_RUN: begun(Pause(300))})
     with playing(ServerKind.LLAMA_SERVER, played) as (_, target):
         begin = monotonic()
         run, _ = swept(target, replace(TWO, stall_seconds=0.3))
-    assert monotonic() - begin < 10
+    assert monotonic() - begin < 60
     assert run.status is RunStatus.DONE
     assert problem_codes(run.cells[1]) == ["stall"]
     assert len(run.cells[1].measured) == 6
@@ -379,7 +379,7 @@ def test_a_request_that_the_computer_slept_through_is_repeated() -> None:
 @pytest.mark.parametrize("kind", [SampleKind.COLD, SampleKind.RUN])
 def test_a_cancel_ends_at_once_and_keeps_what_there_is(kind: SampleKind) -> None:
     number = 9 if kind is SampleKind.COLD else SECOND_RUN
-    played = Played(faults={number: begun(Pause(30))})
+    played = Played(faults={number: begun(Pause(300))})
     at: list[float] = []
 
     def watch(said: Event, control: Control) -> None:
@@ -389,7 +389,7 @@ def test_a_cancel_ends_at_once_and_keeps_what_there_is(kind: SampleKind) -> None
 
     with playing(ServerKind.LLAMA_SERVER, played) as (_, target):
         run, said = swept(target, TWO, watch=watch)
-        assert monotonic() - at[0] < 2
+        assert monotonic() - at[0] < 30
     assert run.status is RunStatus.STOPPED
     assert run.problems == ()
     first_is_safe(run)

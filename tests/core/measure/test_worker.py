@@ -23,7 +23,7 @@ from core.measure.events import CellDone, Ended, Event, Progress, TelemetryRead,
 from core.measure.job import Job
 from core.measure.run import Run, RunStatus, ServerKind, Target
 from core.measure.session import Session, job_line, resumed
-from tests.support.kills import kill_rounds
+from tests.support.kills import gone, kill_rounds
 from tests.support.played_servers import Played, playing
 from tests.support.replay import Act, Asked, Pause
 from tests.support.sweeps import PLAN
@@ -37,17 +37,7 @@ def job_for(target: Target, telemetry: float = 0.0) -> Job:
 
 
 def slow(asked: Asked) -> list[Act]:
-    return [Pause(30)]
-
-
-def gone(pid: int, seconds: float = 10.0) -> bool:
-    """A process that has ended, reaped or not."""
-    end = monotonic() + seconds
-    while monotonic() < end:
-        if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-            return True
-        sleep(0.02)
-    return False
+    return [Pause(300)]
 
 
 def test_a_job_is_carried_out_in_another_process_and_its_events_make_the_run() -> None:
@@ -64,7 +54,10 @@ def test_a_job_is_carried_out_in_another_process_and_its_events_make_the_run() -
     assert gone(measuring.pid)
 
 
-def test_a_cancel_is_heard_at_once_and_what_was_finished_is_kept() -> None:
+def test_a_cancel_is_heard_at_once_and_what_was_finished_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(session, "END_SECONDS", 300)  # nobody helps it to its end
     played = Played(faults={12: slow})
     with playing(ServerKind.LLAMA_SERVER, played) as (_, target):
         with Session(job_for(target)) as measuring:
@@ -73,7 +66,7 @@ def test_a_cancel_is_heard_at_once_and_what_was_finished_is_kept() -> None:
                 if isinstance(event, Progress) and event.depth == 128 and played.count == 13:
                     begin = begin or monotonic()
                     measuring.cancel()
-            assert monotonic() - begin < 3
+            assert monotonic() - begin < 30
         run = measuring.run
     assert run.status is RunStatus.STOPPED
     assert [cell.depth for cell in run.finished_cells] == [64]
@@ -184,7 +177,7 @@ def test_no_worker_outlives_whoever_started_it() -> None:
         ) as parent:
             assert parent.stdout is not None
             pid = int(parent.stdout.readline())
-            end = monotonic() + 10
+            end = monotonic() + 60
             while played.count < 2 and monotonic() < end:
                 sleep(0.02)
             parent.kill()
@@ -262,14 +255,14 @@ def test_a_reader_that_lags_holds_nothing_up() -> None:
         begin = monotonic()
         for _ in range(2000):
             outbox.say(Progress(0, 1, "run" * 50, 0.5))
-        assert monotonic() - begin < 5
+        assert monotonic() - begin < 30
         read: list[bytes] = []
         with os.fdopen(reading, "rb") as source:
             taking = Thread(target=lambda: read.extend(source.readlines()))
             taking.start()
             outbox.close()
             sink.close()
-            taking.join(10)
+            taking.join(60)
     assert len(read) == 2000
     assert not broken.is_set()
 

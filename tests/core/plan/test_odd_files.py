@@ -222,9 +222,9 @@ def test_thousands_of_layers_in_any_order_are_planned_at_once(distinct: int) -> 
         "llama.attention.head_count": 4,
     }
     model = model_from(file_of(keys, tensors))
-    began = time.perf_counter()
+    began = time.process_time()
     plan = resolve(model, MACHINES[1], Choice())
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
     assert plan.memory.cache.known
     assert plan.memory.compute.value is None  # no engine loads so many
     check_sums(plan)

@@ -296,7 +296,7 @@ def test_an_empty_file_is_empty(server: LinkServer) -> None:
 
 def hold(request: Request, release: threading.Event) -> None:
     """No answer until the test is over."""
-    release.wait(20)
+    release.wait(30)
     request.close_connection = True
 
 
@@ -307,7 +307,7 @@ def test_a_server_that_stalls_is_left(server: LinkServer) -> None:
     def inside(request: Request) -> None:
         content = {"Content-Range": f"bytes 0-{len(SMALL) - 1}/{len(SMALL)}"}
         request.reply(206, SMALL[:50], {**content, "Content-Length": str(len(SMALL))})
-        release.wait(5)
+        release.wait(30)
 
     server.answers["/inside"] = inside
     limits = Limits(seconds=10, pause=0.3)
