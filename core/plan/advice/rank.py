@@ -44,8 +44,24 @@ def _distinct(found: Sequence[Advice]) -> list[Advice]:
 
 
 def _doublings(advice: Advice, before: Plan) -> float:
-    """Of decoding, and half of those of the first token."""
+    """Of decoding, and half of those of the first token. Less to read is no speed: where the
+    context becomes smaller, decoding counts at the same depth, and the first token not at all."""
+    depth = advice.plan.settings.depth
+    if depth < before.settings.depth:
+        old, new = _paces_at(depth, before, advice.plan)
+        return log2(new / old) if old and new else 0.0
     old, new = paces(before, advice.plan)
     up = log2(new / old) if old and new else 0.0
     waited, waits = before.speed.ttft.value, advice.plan.speed.ttft.value
     return up + (log2(waited / waits) / 2 if waited and waits else 0.0)
+
+
+def _paces_at(depth: int, before: Plan, after: Plan) -> tuple[float | None, float | None]:
+    """As `paces`, with the former at the last point of its curve that is no deeper than this."""
+    point = next((p for p in reversed(before.speed.curve) if p.depth <= depth), None)
+    if point is None:
+        return None, None
+    expected = after.speed.expected.mid.value
+    if point.mid and expected:
+        return point.mid, expected
+    return point.tok_s, after.speed.ceiling.value

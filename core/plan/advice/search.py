@@ -22,7 +22,7 @@ from core.plan.settings import layer_count
 Attempt: TypeAlias = Callable[[Machine, Choice], Plan]
 Search: TypeAlias = "Generator[Advice | None, None, None]"
 
-_LEAST_CONTEXT = 1024  # tokens; half of that is of no use
+_LEAST_CONTEXT = 1024  # tokens; less is of no use
 _UBATCHES = (256, 128)
 _FASTER_UBATCHES = (2048, 1024)
 # Formats for models that were trained in them; others lose too much to be advised.
@@ -144,7 +144,7 @@ def _context(q: _Question) -> Search:
     )
     whole = plan.settings.requested_context
     tokens = found and found.offered
-    if not tokens or tokens >= whole:
+    if not tokens or not _LEAST_CONTEXT <= tokens < whole:
         return
     changes = {"context": tokens, "depth": None}
     yield None

@@ -179,6 +179,23 @@ def test_the_context_advised_is_the_one_that_the_plan_offers_and_one_step_more_i
         assert more.verdict is not advised.plan.verdict
 
 
+def test_a_context_too_small_to_be_used_is_not_advised() -> None:
+    """Gemma 3 27B fits a card of 16 GB with 256 tokens; it was the first thing to be advised."""
+    found = advice_for(plan_of("Gemma-3-27B", card(16), context=16_384))
+    assert found and not any("context" in each.changes for each in found)
+
+
+def test_fewer_tokens_to_read_are_not_counted_as_speed() -> None:
+    """Seven eighths of the context gone made the first token come sooner and writing faster, which
+    outweighed all that was lost."""
+    found = advice_for(plan_of("Qwen3.6-27B", card(16), context=32_768))
+    fields = [next(iter(each.changes)) for each in found]
+    advised = found[fields.index("context")]
+    assert advised.plan.settings.context < 32_768 / 4
+    assert fields.index("context") > fields.index("requantize")
+    assert fields.index("context") > fields.index("gpu_layers")
+
+
 def test_the_next_larger_quantization_than_advised_does_not_fit() -> None:
     plan = plan_of("Llama-3.1-8B", card(5), context=8192)
     name = by_field(advice_for(plan))["requantize"].changes["requantize"]
