@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ import resources
 from core.language import NAMES, speak, tr
 from core.library import Folder
 from core.machine import Machine, custom
+from core.machine.machine import named_here
 from core.plan.plan import Verdict
 from core.plan.verdict import SHORT_WORDS
 from core.units import UnitSystem
@@ -96,6 +98,16 @@ def test_every_model_is_listed_with_what_decides(
     assert cells(dialog, "parameters")[0] == "70.6 B"
     assert all(text.endswith("tok/s") for text in cells(dialog, "ceiling_tok_s"))
     assert dialog.status.shown.startswith("2 models")
+
+
+def test_whose_memory_the_models_are_held_against_is_said(
+    make_dialog: MakeDialog, document: Document
+) -> None:
+    dialog = make_dialog()
+    document.set_this_computer(replace(COMPUTER, name=named_here("AMD EPYC")))
+    assert dialog.machine.shown == (
+        "Fits and ceiling: on this computer (AMD EPYC), with the default settings"
+    )
 
 
 def test_files_that_cannot_be_read_are_not_counted_as_models(

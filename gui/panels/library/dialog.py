@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from core.gguf import display, excerpt
 from core.language import mark, tr, trn
 from core.library import Entry, Folder, known_folders, with_own
-from core.machine.machine import Machine
+from core.machine.machine import Machine, bare_name
 from core.problems import Problem
 from gui.document import Document
 from gui.panels.library.lines import line_of, summary_of, words_of
@@ -242,9 +242,11 @@ class LibraryDialog(QDialog):
 
     def _show_machine(self) -> None:
         machine = self._document.this_computer
-        name = display(machine.name) if machine is not None else tr("this computer")
+        name = tr("this computer")
+        if machine is not None and bare_name(machine) != machine.name:
+            name = tr("this computer ({name})", name=display(bare_name(machine)))
         self.machine.set_text(
-            tr("fits and ceiling: on {machine}, with the default settings", machine=name)
+            tr("Fits and ceiling: on {machine}, with the default settings", machine=name)
         )
 
     # What Qt asks.
