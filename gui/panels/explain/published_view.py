@@ -27,7 +27,8 @@ from gui.widgets.text import Style, Text
 _WORDS = mark(
     "Each mark is a run that somebody published: how many bytes one token read, and which share of "
     "the memory's peak bandwidth was reached. Nobody reaches all of it; what is expected of a plan "
-    "is fitted on these runs."
+    "is fitted on these runs, for processors also on bandwidths of LocalScore.ai, which are not "
+    "drawn."
 )
 _HINT = mark(
     "Point at a mark, or walk through them with the arrow keys: Enter, or a click, copies the "
