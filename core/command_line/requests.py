@@ -12,12 +12,18 @@ from typing import Any
 from core.gguf import excerpt
 from core.machine.machine import Backend
 from core.model import RECIPES
-from core.plan.choice import ALL_CACHE_TYPES, CACHE_TYPES, Choice, Engine, FlashAttention
+from core.plan.choice import (
+    ALL_CACHE_TYPES,
+    CACHE_TYPES,
+    MOST_SLOTS,
+    Choice,
+    Engine,
+    FlashAttention,
+)
 from core.units import LARGEST, parse_bandwidth, parse_bytes
 
 LONGEST_LINE = 1 << 20  # bytes; a request has some hundreds
 _MOST = 2**31 - 1  # llama.cpp keeps contexts and batches in 32-bit integers
-_MOST_SLOTS = 256  # LLAMA_MAX_SEQ
 _MOST_DRAFTED = 1024  # tokens; no engine drafts a hundred
 # Thousands may be grouped; "4,09" is a slip, not 409.
 _WHOLE = re.compile(r"[+-]?(?:[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,20})")
@@ -207,7 +213,7 @@ _PARSERS: dict[str, Callable[[str, object], object]] = {
     "flash_attention": _flash_attention,
     "ubatch": _number(1, _MOST),
     "batch": _number(1, _MOST),
-    "slots": _number(1, _MOST_SLOTS),
+    "slots": _number(1, MOST_SLOTS),
     "unified_cache": _switch,
     "swa_full": _switch,
     "engine": _engine,

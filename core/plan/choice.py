@@ -32,6 +32,7 @@ UNPACKED = frozenset(("f32", "f16", "bf16"))
 # Cache types that CUDA's flash attention reads (llama.cpp b11434, ggml-cuda/fattn.cu; the same
 # code runs on ROCm).
 CUDA_ATTENDS = UNPACKED | {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0"}
+MOST_SLOTS = 256  # LLAMA_MAX_SEQ of llama.cpp b11434
 GpuLayers: TypeAlias = int | Literal["all"]
 
 

@@ -11,7 +11,14 @@ from typing import TypeAlias
 
 from core.machine.machine import Backend
 from core.model.recipes import RECIPES
-from core.plan.choice import ALL_CACHE_TYPES, CACHE_TYPES, Choice, Engine, FlashAttention
+from core.plan.choice import (
+    ALL_CACHE_TYPES,
+    CACHE_TYPES,
+    MOST_SLOTS,
+    Choice,
+    Engine,
+    FlashAttention,
+)
 
 Kept: TypeAlias = str | int | bool
 _MOST = 2**31 - 1
@@ -42,11 +49,11 @@ def choice_of(values: Mapping[str, object]) -> Choice:
     return Choice(**known)  # type: ignore[arg-type]  # each reader gives its field's own type
 
 
-def _count(least: int) -> Callable[[object], int | None]:
+def _count(least: int, most: int = _MOST) -> Callable[[object], int | None]:
     def read(value: object) -> int | None:
         if not isinstance(value, int) or isinstance(value, bool):
             return None
-        return value if least <= value <= _MOST else None
+        return value if least <= value <= most else None
 
     return read
 
@@ -74,7 +81,7 @@ _READERS: dict[str, Callable[[object], object]] = {
     "flash_attention": _one_of(tuple(FlashAttention)),
     "ubatch": _count(1),
     "batch": _count(1),
-    "slots": _count(1),
+    "slots": _count(1, MOST_SLOTS),
     "unified_cache": _switch,
     "swa_full": _switch,
     "engine": _one_of(tuple(Engine)),

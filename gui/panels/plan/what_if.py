@@ -18,7 +18,7 @@ from core.language import tr, trc
 from core.model.cache_size import FP8
 from core.model.model import Model
 from core.plan import layer_count
-from core.plan.choice import CACHE_TYPES, Engine, FlashAttention
+from core.plan.choice import CACHE_TYPES, MOST_SLOTS, Engine, FlashAttention
 from core.plan.engines import RULES
 from core.plan.plan import Plan
 from gui.document import Document
@@ -38,7 +38,6 @@ _FIRST_CONTEXT = 512
 _CONTEXT_STEP = 256  # llama.cpp pads the context to a multiple of it
 _LAST_CONTEXT = 2**24
 _UNTRAINED = 131_072  # the end of the slider where the file does not say the trained length
-_MOST_SLOTS = 256
 _NARROWEST_BOX = 22  # characters
 # Which control a problem of the plan is about, by its code; any other is about the cache.
 _CONTROLS = {
@@ -89,7 +88,7 @@ class WhatIfSection(QWidget):
         self.cache_v = _combo(tr("V cache type"), CACHE_TYPES)
         self.cache_v.textActivated.connect(lambda name: self._cache(cache_v=name))
         self.slots = QSpinBox()
-        self.slots.setRange(1, _MOST_SLOTS)
+        self.slots.setRange(1, MOST_SLOTS)
         self.slots.setKeyboardTracking(False)
         self.slots.setAccessibleName(tr("Slots"))
         self.slots.setToolTip(tr("Requests served at the same time (-np)"))

@@ -51,10 +51,12 @@ def test_nothing_chosen_is_nothing_kept() -> None:
         {"gpu_layers": "some"},
         {"gpu_layers": -1},
         {"swa_full": 1},
+        {"slots": 257},
+        {"slots": 2**31 - 1},
         {"backend": "steam"},
         {"projector": "/home/x/mmproj.gguf"},
         {"something new": 1},
     ],
 )
 def test_a_value_that_is_none_is_left_out(values: dict[str, object]) -> None:
-    assert choice_of({**values, "slots": 4}) == Choice(slots=4)
+    assert choice_of({**values, "ubatch": 64}) == Choice(ubatch=64)
