@@ -11,7 +11,7 @@ import logging
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 from PySide6.QtCore import QStandardPaths
 
@@ -32,6 +32,7 @@ _CURRENCY_LENGTH = 8
 _RAM_LENGTH = 60
 MOST_PRICE = 1e12  # in any currency
 
+V = TypeVar("V")
 ThemeName: TypeAlias = Literal["system", "light", "dark"]
 
 
@@ -102,6 +103,9 @@ class Settings:
         return replace(self, links=(text, *others)[:RECENT_LIMIT])
 
 
+T = TypeVar("T", Settings, StoredComparison)
+
+
 def default_path() -> Path:
     """Where this user's settings lie on this system."""
     folder = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.AppConfigLocation)
@@ -150,30 +154,54 @@ def save_changes(path: Path, base: Settings, mine: Settings) -> Settings:
     stored = load(path)
     if stored == Settings():  # nothing is stored, or nothing that could be read
         stored = base
-    names = [field.name for field in fields(Settings)]
-    changed = {n: getattr(mine, n) for n in names if getattr(mine, n) != getattr(base, n)}
-    if "recent_files" in changed:
-        opened = _opened_since(base.recent_files, mine.recent_files)
-        changed["recent_files"] = tuple(dict.fromkeys((*opened, *stored.recent_files)))[
-            :RECENT_LIMIT
-        ]
+    changed: dict[str, Any] = _changes(base, mine, stored)
+    for name in ("recent_files", "links"):
+        if name in changed:
+            opened = _opened_since(getattr(base, name), getattr(mine, name))
+            found = dict.fromkeys((*opened, *getattr(stored, name)))
+            changed[name] = tuple(found)[:RECENT_LIMIT]
     if "choices" in changed:
-        changed["choices"] = _merged(base.choices, mine.choices, stored.choices)
+        changed["choices"] = dict(list(changed["choices"].items())[-CHOICES_KEPT:])
+    if "comparison" in changed:
+        parts = _changes(base.comparison, mine.comparison, stored.comparison)
+        if "prices" in parts:
+            three = (dict(each.comparison.prices) for each in (base, mine, stored))
+            parts["prices"] = tuple(_merged(*three).items())
+        changed["comparison"] = replace(stored.comparison, **parts)
     merged = replace(stored, **changed)
     save(path, merged)
     return merged
 
 
-def _merged(
-    base: dict[str, dict[str, Kept]],
-    mine: dict[str, dict[str, Kept]],
-    stored: dict[str, dict[str, Kept]],
-) -> dict[str, dict[str, Kept]]:
+def _changes(base: T, mine: T, stored: T) -> dict[str, Any]:
+    """What a window changed since ``base``, by the names of fields, with what another one has put
+    into the same lists and tables in the meantime."""
+    found: dict[str, Any] = {}
+    for each in fields(base):
+        before, now, there = (getattr(it, each.name) for it in (base, mine, stored))
+        if now == before:
+            continue
+        if isinstance(now, dict):
+            now = _merged(before, now, there)
+        elif isinstance(now, tuple) and isinstance(before, tuple) and isinstance(there, tuple):
+            now = _listed(before, now, there)
+        found[each.name] = now
+    return found
+
+
+def _listed(base: tuple[V, ...], mine: tuple[V, ...], stored: tuple[V, ...]) -> tuple[V, ...]:
+    """A list of this window without what another one took out, and with what it put in."""
+    gone = [item for item in base if item not in stored]
+    more = [item for item in stored if item not in base and item not in mine]
+    return (*(item for item in mine if item not in gone), *more)
+
+
+def _merged(base: dict[str, V], mine: dict[str, V], stored: dict[str, V]) -> dict[str, V]:
     """What another window has stored, with what this one changed since ``base`` at the end."""
-    changed = {place: values for place, values in mine.items() if base.get(place) != values}
+    changed = {place: value for place, value in mine.items() if base.get(place) != value}
     gone = base.keys() - mine.keys()
     kept = {p: v for p, v in stored.items() if p not in changed and p not in gone}
-    return dict(list({**kept, **changed}.items())[-CHOICES_KEPT:])
+    return {**kept, **changed}
 
 
 def _opened_since(before: tuple[str, ...], now: tuple[str, ...]) -> tuple[str, ...]:

@@ -169,11 +169,11 @@ def show_machine(measure: bool) -> tuple[str, Values]:
     """This computer in words and as plain values; ``measure`` times its memory first, and keeps
     what it found for later plans, in the window too."""
     machine = detect(wake=measure)
-    rates = facts.load()
     values: Values = {}
     words = []
-    if measure:
-        measurement = measure_bandwidth()
+    measurement = measure_bandwidth() if measure else None
+    rates = facts.load()  # with what a window has measured meanwhile
+    if measurement is not None:
         kept, rates = rates, facts.remembered(rates, machine, facts.RAM, measurement.bandwidth)
         if rates != kept:
             words = _kept(rates)

@@ -67,6 +67,28 @@ def test_the_plans_machine_is_kept_renamed_and_deleted(dialog: OwnMachinesDialog
     assert not dialog.undo.isVisible()
 
 
+def test_what_another_window_keeps_meanwhile_stays(
+    qtbot: QtBot, dialog: OwnMachinesDialog, document: Document, tmp_path: Path
+) -> None:
+    other = OwnMachinesDialog(document)
+    qtbot.addWidget(other)
+    other._add(custom(8 * GIB, 50e9, name="Theirs"))
+    dialog.rename_to("Cellar")
+    assert names() == ["Cellar", "Theirs"]
+    other._add(custom(9 * GIB, 50e9, name="Another"))
+    dialog.list.setCurrentRow(0)
+    dialog.delete.click()
+    assert names() == ["Theirs", "Another"]
+    other._add(custom(10 * GIB, 50e9, name="Last"))
+    dialog.undo.click()
+    assert names() == ["Cellar", "Theirs", "Another", "Last"]
+    report = tmp_path / "report.json"
+    report.write_text(own.report(machine_from("apple-m4-max-40-core-gpu")), "utf-8")
+    other.take_file(report)
+    dialog.add_present.click()
+    assert len(names()) == 6
+
+
 def test_a_machine_is_compared_or_planned_for(
     dialog: OwnMachinesDialog, document: Document
 ) -> None:

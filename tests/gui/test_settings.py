@@ -162,6 +162,47 @@ def test_two_windows_keep_each_others_changes(path: Path) -> None:
     )
 
 
+def test_two_windows_keep_what_each_put_into_the_same_lists(path: Path) -> None:
+    start = Settings(
+        margins={"this": 1, "gone": 2},
+        model_folders=("/a", "/gone"),
+        links=("hf:a/old",),
+        comparison=StoredComparison(
+            machines=("this", "x"), prices=(("this", 5.0),), models=("/m/a.gguf",)
+        ),
+    )
+    settings.save(path, start)
+    first = replace(
+        start.with_link("hf:a/first"),
+        margins={"this": 1, "one": 3},
+        model_folders=("/a", "/first"),
+        comparison=replace(start.comparison, machines=("this", "x", "1"), currency="EUR"),
+    )
+    second = replace(
+        start.with_link("hf:a/second"),
+        margins={"this": 9, "gone": 2, "two": 4},
+        model_folders=("/second", "/a", "/gone"),
+        comparison=replace(
+            start.comparison,
+            machines=("2", "this"),
+            prices=(("this", 5.0), ("2", 7.0)),
+            models=(),
+        ),
+    )
+    settings.save_changes(path, start, first)
+    kept = settings.save_changes(path, start, second)
+    assert settings.load(path) == kept
+    assert kept.margins == {"this": 9, "one": 3, "two": 4}
+    assert kept.model_folders == ("/second", "/a", "/first")
+    assert kept.links == ("hf:a/second", "hf:a/first", "hf:a/old")
+    assert kept.comparison == StoredComparison(
+        machines=("2", "this", "1"),
+        prices=(("this", 5.0), ("2", 7.0)),
+        currency="EUR",
+        models=(),
+    )
+
+
 def test_a_full_list_of_recent_files_takes_what_both_windows_opened(path: Path) -> None:
     start = Settings(recent_files=tuple(f"/m/{n}.gguf" for n in range(10)))
     settings.save(path, start)

@@ -38,7 +38,8 @@ _SIZE = (96, 22)  # letters and lines
 
 
 class OwnMachinesDialog(QDialog):
-    """Every change is written at once. ``changed`` comes after it, ``chosen`` carries the id of a
+    """Every change is made to what is kept at that moment, as another window may have left it, and
+    written at once. ``changed`` comes after it, ``chosen`` carries the id of a
     machine that shall be compared."""
 
     changed = Signal()
@@ -53,7 +54,7 @@ class OwnMachinesDialog(QDialog):
         self.list = LineList(tr("Own machines"))
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.status = LiveText(Style.MUTED, wrap=True)
-        self._before: tuple[Machine, ...] = ()
+        self._deleted: tuple[int, Machine] | None = None  # where it stood
         self.undo = QPushButton(tr("U&ndo"))
         self.undo.setAccessibleName(tr("Bring the deleted machine back"))
         self.undo.hide()
@@ -93,7 +94,7 @@ class OwnMachinesDialog(QDialog):
             (self.add_present, lambda: self._add(self._document.machine)),
             (self.import_file, self._import),
             (self.export, self._export),
-            (self.undo, lambda: self._keep(self._before, tr("Brought back."))),
+            (self.undo, self._bring_back),
         ):
             button.setAutoDefault(False)
             button.clicked.connect(slot)
@@ -111,9 +112,9 @@ class OwnMachinesDialog(QDialog):
         except ValueError as error:
             self.status.set_text(f"{display(path.name)}: {error}.")
             return
-        before = len(self._machines)
-        machines = own.imported(self._machines, found)
-        more = len(machines) - before
+        before = own.load().machines
+        machines = own.imported(before, found)
+        more = len(machines) - len(before)
         words = tr("All of them are here already.")
         if more:
             words = trn(
@@ -149,7 +150,7 @@ class OwnMachinesDialog(QDialog):
     def rename_to(self, name: str) -> None:
         """Give the machine that is chosen in the list another name."""
         try:
-            machines = own.renamed(self._machines, self._current().id, name)
+            machines = own.renamed(own.load().machines, self._current().id, name)
         except ValueError as error:
             self.status.set_text(f"{str(error)[:1].upper()}{str(error)[1:]}.")
             return
@@ -162,10 +163,15 @@ class OwnMachinesDialog(QDialog):
         if all(device.memory.value is None for device in machine.devices):
             self.status.set_text(tr("Nothing is known of this machine yet."))
             return
-        self._keep(own.added(self._machines, machine), tr("Kept."))
+        self._keep(own.added(own.load().machines, machine), tr("Kept."))
         self.list.setCurrentRow(len(self._machines) - 1)
 
-    def _keep(self, machines: tuple[Machine, ...], words: str) -> None:
+    def _keep(
+        self,
+        machines: tuple[Machine, ...],
+        words: str,
+        deleted: tuple[int, Machine] | None = None,
+    ) -> None:
         """Write first: what could not be written is not shown as if it were."""
         try:
             own.save(machines)
@@ -173,8 +179,8 @@ class OwnMachinesDialog(QDialog):
             why = error.strerror or error
             self.status.set_text(tr("Your machines could not be saved: {why}.", why=why))
             return
-        self._before, self._machines = self._machines, machines
-        self.undo.setVisible(len(machines) < len(self._before))
+        self._machines, self._deleted = machines, deleted
+        self.undo.setVisible(deleted is not None)
         self._show()
         self.status.set_text(words)
         self.changed.emit()
@@ -208,10 +214,16 @@ class OwnMachinesDialog(QDialog):
             self.rename_to(name)
 
     def _delete(self) -> None:
-        name = display(self._current().name)
-        self._keep(
-            own.removed(self._machines, self._current().id), tr("{name} deleted.", name=name)
-        )
+        machine, row = self._current(), self.list.currentRow()
+        words = tr("{name} deleted.", name=display(machine.name))
+        self._keep(own.removed(own.load().machines, machine.id), words, (row, machine))
+
+    def _bring_back(self) -> None:
+        if self._deleted is None:
+            return
+        row, machine = self._deleted
+        machines = own.removed(own.load().machines, machine.id)
+        self._keep((*machines[:row], machine, *machines[row:]), tr("Brought back."))
 
     def _type(self) -> None:
         dialog = OwnMachineDialog(self._document.machine, self._document.units, self)
