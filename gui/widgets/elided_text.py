@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from textwrap import wrap
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QHelpEvent, QPainter, QPaintEvent
@@ -11,11 +12,14 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from gui.widgets.text import Style, Text
 
 _SHORTEST = 8  # characters
+_TIP = 72  # characters of a line
 
 
 def plain_tip(text: str) -> str:
-    """A tooltip that shows a text as it is; Qt would take a file named "<b>" for markup."""
-    return f"<span>{escape(text).replace(chr(10), '<br>')}</span>"
+    """A tooltip that shows a text as it is; Qt would take a file named "<b>" for markup, and give
+    a sentence of a line and a half four short lines."""
+    lines = (part for line in text.split("\n") for part in wrap(line, _TIP) or [""])
+    return f"<div style='white-space:pre'>{'<br>'.join(map(escape, lines))}</div>"
 
 
 class ElidedText(Text):

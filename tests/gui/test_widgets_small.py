@@ -16,6 +16,7 @@ from PySide6.QtGui import (
     QImage,
     QPainter,
     QPalette,
+    QTextDocument,
     QTextLayout,
 )
 from PySide6.QtTest import QTest
@@ -36,7 +37,7 @@ from core.provenance import Number, Rank, Source, Unit
 from gui.theme import DARK, LIGHT, Theme, ThemeMode
 from gui.widgets.banner import Banner, BannerStack, details
 from gui.widgets.breakable import breakable, unbroken
-from gui.widgets.elided_text import ElidedText
+from gui.widgets.elided_text import ElidedText, plain_tip
 from gui.widgets.fact_label import FactLabel
 from gui.widgets.live_text import LiveText
 from gui.widgets.mark_label import MarkLabel
@@ -526,6 +527,19 @@ def test_a_line_ends_between_no_number_and_its_unit(words: str) -> None:
     for drawn in (unbroken(f"It is {words}, at turn 1."), breakable(f"It is {words}, at turn 1")):
         assert words.replace(" ", "\u00a0") in drawn
     assert unbroken("3 slots, 2 bars") == "3 slots, 2 bars"
+
+
+def test_a_tip_is_as_it_is_in_lines_of_their_own() -> None:
+    words = "feed forward: 465 MiB (487,587,840 B), 52 % of what one token reads"
+    document = QTextDocument()
+    for text, shown in (
+        (words, words),
+        ("<b>a</b>\n/b", "<b>a</b>\n/b"),
+        (f"{'a' * 70} {'b' * 70}", f"{'a' * 70}\n{'b' * 70}"),
+        ("x" * 100, f"{'x' * 72}\n{'x' * 28}"),
+    ):
+        document.setHtml(plain_tip(text))
+        assert document.toPlainText() == shown
 
 
 def test_a_sentence_gives_way_at_its_end_and_a_name_in_its_middle(qtbot: QtBot) -> None:

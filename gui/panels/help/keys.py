@@ -63,7 +63,7 @@ OF_WIDGETS: tuple[Group, ...] = (
         ),
     ),
 )
-_SIZE = (64, 36)  # characters and lines
+_SIZE = (80, 36)  # characters and lines
 
 
 class Keys(QDialog):
