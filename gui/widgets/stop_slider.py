@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRect, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractSlider,
     QSizePolicy,
@@ -32,9 +32,11 @@ _Action = QAbstractSlider.SliderAction
 
 
 class StopSlider(QSlider):
-    """``chosen`` carries the value of the stop that the user went to."""
+    """``chosen`` carries the value of the stop that the user went to; ``moved`` says that values
+    lie elsewhere on it."""
 
     chosen = Signal(int)
+    moved = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
@@ -60,11 +62,17 @@ class StopSlider(QSlider):
             self.setRange(0, last * _FINE)
             self.setPageStep(_FINE * max(2, last // 5))
         self.update()
+        self.moved.emit()
 
     def set_value(self, value: int) -> None:
         """Show a value, also one between the stops or beyond them."""
         with QSignalBlocker(self):
             self.setValue(self._position_of(value))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Longer or shorter."""
+        super().resizeEvent(event)
+        self.moved.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Qt's slider with ticks of our own."""
@@ -167,6 +175,7 @@ class SliderMark(QWidget, Spoken):
         self._slider = slider
         self._value: int | None = None
         self._words = ""
+        slider.moved.connect(self.update)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
     def set_mark(self, value: int | None, words: str) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TypeVar
 
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt
 from PySide6.QtGui import QAccessible, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from gui.widgets.slider_field import SliderField, WordField
-from gui.widgets.stop_slider import StopSlider, doubling_stops
+from gui.widgets.stop_slider import SliderMark, StopSlider, doubling_stops
 
 Field = TypeVar("Field", SliderField, WordField)
 
@@ -191,6 +191,35 @@ def test_the_mark_points_at_its_value(context: SliderField) -> None:
     assert context.slider.x_of(16_384) < context.slider.x_of(32_768) < context.slider.width()
     mark = context.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)[-1]
     assert mark.accessibleName() == "trained for 32,768"
+
+
+def test_the_mark_follows_where_the_box_takes_more_of_the_line(
+    qtbot: QtBot, context: SliderField
+) -> None:
+    """The mark is as wide as both together: it has the same size as before and is drawn anew."""
+    context.set_mark(40_960, "trained for 40,960")
+    (mark,) = context.findChildren(SliderMark)
+    qtbot.waitUntil(lambda: mark.width() > 100)
+    qtbot.wait(20)
+    painted = Painted(mark)
+    width, at = mark.width(), context.slider.x_of(40_960)
+    context.box.setMinimumWidth(context.box.width() + 60)
+    qtbot.waitUntil(lambda: context.slider.x_of(40_960) < at)
+    qtbot.waitUntil(lambda: painted.count > 0)
+    assert mark.width() == width
+
+
+class Painted(QObject):
+    """Counts how often a widget is painted."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() is QEvent.Type.Paint
+        return False
 
 
 def wheel(widget: QWidget) -> bool:

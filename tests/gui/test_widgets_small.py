@@ -513,6 +513,11 @@ def test_no_line_ends_inside_an_option_and_what_is_heard_is_as_it_was(qtbot: QtB
     assert line.textLength() == len("in RAM ")
 
 
+def test_no_line_ends_with_the_first_stroke_of_a_path() -> None:
+    words = "The model is as large as the open file (/home/me/a.gguf), 5 tok/s and/or more."
+    assert unbroken(words) == words.replace("(/", "(/\u2060").replace("5 tok", "5\u00a0tok")
+
+
 @pytest.mark.parametrize("number", ["21.702.472.192", "4.96", "1,234.5"])
 def test_a_line_ends_in_no_number(number: str) -> None:
     assert breakable(f"models/x_y.gguf has {number}.") == (
