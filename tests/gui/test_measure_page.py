@@ -17,6 +17,7 @@ from pytestqt.qtbot import QtBot
 import resources
 from core.gguf import open_file
 from core.language import speak
+from core.machine import catalogue, custom
 from core.measure import inner
 from core.measure.diagnosis import point_of
 from core.measure.discovery import Found, State
@@ -160,6 +161,22 @@ def test_what_is_to_be_measured_and_for_how_long_is_said_before_the_start(
     assert not isinstance(plan, str)
     assert plan.depths == (0, 256, 768, 1792)
     assert page.choices.note.shown
+
+
+def test_the_duration_is_that_of_this_computer_whatever_the_plan_is_for(
+    qtbot: QtBot, page: MeasurePage, document: Document
+) -> None:
+    """A plan for a fast card promised half a minute for a processor that took five."""
+    show(qtbot, page)
+    words = page.choices.note.shown
+    assert words.startswith("Takes about")
+    document.set_machine(catalogue.machine("nvidia-geforce-rtx-5090"))
+    document.choose(context=4096)
+    document.choose(context=2048)
+    assert page.choices.note.shown == words
+    document.set_this_computer(replace(custom(64 * 2**30, 50e9, gpu=False), id="this"))
+    document.choose(context=4096)
+    assert page.choices.note.shown == "How long it takes is known after the first requests."
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,8 @@ class MeasurePage(QWidget):
             rate = point.mid or (point.ceiling * _USUAL_SHARE if point.ceiling else None)
             if rate:
                 decode.append((point.depth, rate))
-        return Rates(prefill=_prefill(self._document.plan), decode=tuple(decode))
+        prefill = next((p.prefill for p in reversed(kept.at) if p.prefill), None)
+        return Rates(prefill=prefill, decode=tuple(decode))
 
     def _snapshot(self, target: Target | None, plan: RunPlan) -> PlanSnapshot | None:
         """The plan of what the server really runs; None where it cannot be known."""
@@ -383,8 +384,3 @@ def _asked(plan: Plan | None) -> int | None:
     if settings.unified_cache or settings.slots < 2:
         return settings.requested_context
     return settings.requested_context // settings.slots
-
-
-def _prefill(plan: Plan | None) -> float | None:
-    """Prompt tokens per second that the plan expects; None where it does not say."""
-    return plan.speed.prefill.value if plan is not None else None
