@@ -200,7 +200,7 @@ class ModelsView(QScrollArea):
         self._show()
 
     def _show(self) -> None:
-        self.where.set_text(tr("on {machine}", machine=display(self._document.machine.name)))
+        self.where.set_text(display(tr(self._document.machine.name)))
         self.sheet.show(model_columns(), self._rows, self._document.units)
         self.table.share_room()
         if self._rows and self.table.current_row() < 0:

@@ -136,7 +136,7 @@ class RepositoryDialog(QDialog):
         self.sheet.show([self._line(offer) for offer in self._offers], units, anew=anew)
         self.table.share_room()
         self.machine.set_text(
-            tr("fits and ceiling: on {machine}", machine=display(self._document.machine.name))
+            tr("Fits and ceiling: {machine}", machine=display(tr(self._document.machine.name)))
         )
         running = self.checker.running
         left = [offer for offer in self._offers if offer not in self._checked]
