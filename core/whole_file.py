@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import tempfile
 from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO
 
 from core.language import tr
+
+_MODEL = b"GGUF"
+_NAME_LENGTH = 40  # of a name that is only there for a moment; its end keeps two writers apart
 
 
 def open_file(path: Path) -> BinaryIO:
@@ -39,21 +42,53 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
         raise OSError(errno.EINVAL, tr("it is no file"), str(path))
 
 
-def write_whole(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes, *, private: bool = True) -> None:
     """Put ``data`` in the place of a file; whatever happens, the old one or the new one is there.
 
-    A link stays one: the file that it leads to is replaced. The folder must exist. Raises OSError.
+    A link stays one: the file that it leads to is replaced. A file that is ``private`` can only be
+    read by its user, where it is new. The folder must exist. Raises OSError.
     """
     led_to = Path(os.path.realpath(path))
     path = led_to if led_to.is_file() else path
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    name = path.with_name(f".{path.name[:_NAME_LENGTH]}.{token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    handle = os.open(name, flags, 0o600 if private else 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
+            with suppress(OSError):
+                name.chmod(stat.S_IMODE(path.stat().st_mode))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(path)
+        name.replace(path)
     except OSError:
         with suppress(OSError):
-            Path(name).unlink()
+            name.unlink()
         raise
+
+
+def write_out(path: Path, content: str | bytes) -> None:
+    """Write what somebody saves, for anybody to read: into a file whole or not at all, into a pipe
+    or a device as it comes. No model is written over. Raises OSError."""
+    data = content
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogateescape")
+    try:
+        with open_file(path) as file:
+            if file.read(len(_MODEL)) == _MODEL:
+                raise FileExistsError(errno.EEXIST, tr("it is a model"), str(path))
+    except FileNotFoundError:
+        pass
+    except PermissionError:  # it may be written all the same
+        pass
+    except (IsADirectoryError, FileExistsError):
+        raise
+    except OSError:
+        path.write_bytes(data)
+        return
+    try:
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError
+        write_whole(path, data, private=False)
+    except PermissionError:  # the folder is closed, where the file need not be; or the file itself
+        path.write_bytes(data)

@@ -28,6 +28,7 @@ from core.plan.plan import Plan
 from core.problems import Problem, Severity
 from core.remote import is_link, local_name
 from core.report import Values, as_json, html, refusal, text
+from core.whole_file import write_out
 
 _MODELS_KEPT = 64
 Answer: TypeAlias = Callable[[Mapping[str, object]], tuple[Values, bool]]
@@ -91,7 +92,7 @@ def report(values: Mapping[str, object], as_values: bool) -> int:
     plan = plan_of(request_from({n: value for n, value in values.items() if n != "html"}))
     if page is not None:
         try:
-            Path(str(page)).write_text(html(plan), "utf-8")
+            write_out(Path(str(page)), html(plan))
         except OSError as error:
             why = error.strerror or error
             raise BadRequestError(f"{display(str(page))} cannot be written: {why}") from None

@@ -34,6 +34,7 @@ from core.machine.machine import Device, Machine, bare_name
 from core.machine.reading import machine_of
 from core.problems import Problem, Severity
 from core.provenance import Number, Rank
+from core.whole_file import write_out
 
 PREFIX = "own-"
 VERSION = 1
@@ -153,7 +154,7 @@ def report(machine: Machine) -> str:
 
 def export(path: Path, machines: Iterable[Machine]) -> None:
     """Write machines for another computer. Raises OSError."""
-    places.write_json(path, _file(machines))
+    write_out(path, places.json_of(_file(machines)))
 
 
 def opened(path: Path) -> tuple[Machine, ...]:

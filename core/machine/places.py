@@ -64,4 +64,9 @@ def read_json(path: Path) -> object:
 def write_json(path: Path, values: object) -> None:
     """Write a file whole or not at all. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, (json.dumps(values, indent=1, allow_nan=False) + "\n").encode())
+    write_whole(path, json_of(values).encode())
+
+
+def json_of(values: object) -> str:
+    """What a file of this kind holds."""
+    return json.dumps(values, indent=1, allow_nan=False) + "\n"

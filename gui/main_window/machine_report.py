@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFileDialog
 from core.language import tr
 from core.machine import own, places
 from core.machine.machine import bare_name
+from core.whole_file import write_out
 from gui.main_window.taking_away import file_name
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def save(window: MainWindow) -> None:
     if not path.suffix:
         path = path.with_suffix(".json")
     try:
-        path.write_text(own.report(machine), "utf-8")
+        write_out(path, own.report(machine))
     except OSError as error:
         say(tr("The report could not be saved: {why}.", why=error.strerror or error))
         return

@@ -16,6 +16,7 @@ from core.machine import places
 from core.plan.plan import Plan
 from core.tabular import TextFormat, json_text
 from core.units import UnitSystem
+from core.whole_file import write_out
 from gui.panels.help.about import own_version
 from gui.widgets.pictures import pictures
 
@@ -69,7 +70,7 @@ def save_report(path: Path, plan: Plan, units: UnitSystem) -> str:
 
     made = f"Weighbridge {own_version()}, {date.today().isoformat()}"
     try:
-        path.write_text(html(plan, units, made), "utf-8")
+        write_out(path, html(plan, units, made))
     except OSError as error:
         why = error.strerror or error
         return tr("{file} could not be written: {why}.", file=display(path.name), why=why)

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.gguf import display
 from core.language import tr
+from core.whole_file import write_out
 from gui import theme
 from gui.widgets.message_line import MessageLine
 from gui.widgets.text import Style
@@ -137,7 +138,7 @@ def save_picture(drawn: Drawn, path: Path, title: str = "") -> str:
     """Save these widgets, one below the other, as SVG or PNG by the ending; what came of it, in a
     sentence."""
     try:
-        path.write_bytes(svg(drawn, title) if path.suffix.lower() == ".svg" else png(drawn, title))
+        write_out(path, svg(drawn, title) if path.suffix.lower() == ".svg" else png(drawn, title))
     except OSError as error:
         return tr(
             "{name} could not be written: {why}.",

@@ -17,7 +17,7 @@ from core.measure.history.transfer import (
     to_markdown,
 )
 from core.problems import Problem
-from core.whole_file import write_whole
+from core.whole_file import write_out
 from gui.workers.runner import Function, Handle
 
 Read: TypeAlias = Callable[[], tuple[Stored, ...]]
@@ -30,7 +30,7 @@ def exporting(read: Read, path: Path) -> Function:
         try:
             runs = read()
             text = to_csv_text(runs) if path.suffix.lower() == ".csv" else to_json_text(runs)
-            write_whole(path, text.encode())
+            write_out(path, text)
         except HistoryError as error:
             return error.problem
         except OSError as error:

@@ -22,6 +22,7 @@ from core.gguf import display
 from core.language import mark, tr, trn
 from core.machine import Machine, own
 from core.provenance import format_value
+from core.whole_file import write_out
 from gui.document import Document
 from gui.panels.plan.own_machine import OwnMachineDialog
 from gui.widgets.dialog_size import open_at
@@ -238,7 +239,7 @@ class OwnMachinesDialog(QDialog):
         if not name:
             return
         try:
-            Path(name).write_text(own.report(machine), "utf-8")
+            write_out(Path(name), own.report(machine))
         except OSError as error:
             self.status.set_text(tr("The report could not be written: {why}.", why=error.strerror))
             return

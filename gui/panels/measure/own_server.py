@@ -24,6 +24,7 @@ from core.measure import launch
 from core.plan.plan import Plan
 from core.problems import Problem
 from core.units import UnitSystem, format_bytes, format_seconds
+from core.whole_file import write_out
 from gui.widgets.elided_text import ElidedText
 from gui.widgets.live_text import LiveText
 from gui.widgets.note_lines import NoteLines
@@ -155,7 +156,7 @@ class OwnServerSection(QWidget):
     def save_log_to(self, path: Path) -> None:
         """Write all that the server said, whatever is shown of it."""
         try:
-            path.write_text(self.server.log.whole, "utf-8", "surrogateescape")
+            write_out(path, self.server.log.whole)
         except OSError as error:
             why = error.strerror or str(error)
             message = tr("{file} could not be written: {why}.", file=display(path.name), why=why)

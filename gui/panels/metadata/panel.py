@@ -22,6 +22,7 @@ from core.gguf.header import Entry, Header
 from core.language import tr, trn
 from core.problems import Problem
 from core.tabular import TextFormat
+from core.whole_file import write_out
 from gui.document import Document
 from gui.panels.metadata import reading
 from gui.panels.metadata.value_view import ValueView
@@ -169,7 +170,7 @@ class MetadataPanel(QWidget):
                 if path is None:
                     return text, copied_words("key", len(entries), form)
                 if not handle.cancelled():
-                    path.write_text(text, encoding="utf-8", newline="\n")
+                    write_out(path, text)
                 return None, trn(
                     "{count:,} key saved as {format} in {file}",
                     "{count:,} keys saved as {format} in {file}",
