@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from core.machine.places import home_of
+
 # Where a build, a package manager or a release that was unpacked puts them, where the PATH does
 # not lead there: the PATH of a program that was started from a desktop is often a short one.
 _EVERYWHERE = ("llama.cpp/build/bin", "llama.cpp/build/bin/Release", "llama.cpp", ".local/bin")
@@ -43,7 +45,7 @@ def find(names: Sequence[str], folder: str = "") -> dict[str, str]:
 
     ``folder`` is looked at first, then the PATH, then the common places.
     """
-    places = os.pathsep.join(str(p) for p in folders(Path.home(), os.environ, sys.platform))
+    places = os.pathsep.join(str(p) for p in folders(home_of(), os.environ, sys.platform))
     found = {}
     for name in names:
         path = (

@@ -16,6 +16,8 @@ from PySide6.QtCore import QBuffer, QByteArray, QRectF, Qt
 from PySide6.QtGui import QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
+from core.machine.places import home_of
+
 MIME_TYPE = "application/x-gguf"
 DESKTOP = "weighbridge.desktop"
 _ENTRY = Path("applications") / DESKTOP
@@ -109,7 +111,7 @@ def exec_line(words: Sequence[str]) -> str:
 def _data_home(environ: Mapping[str, str]) -> Path:
     told = Path(environ.get("XDG_DATA_HOME", ""))
     # One that is not absolute is to be ignored.
-    return told if told.is_absolute() else Path.home() / ".local" / "share"
+    return told if told.is_absolute() else home_of(environ) / ".local" / "share"
 
 
 def _data_folders(environ: Mapping[str, str]) -> list[Path]:

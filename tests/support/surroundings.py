@@ -11,6 +11,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import pytest
+
 # What Qt, desktops, engines, hubs and terminals look at.
 _FAMILIES = (
     *("QT_", "QML", "XDG_", "LC_", "GTK_", "GNOME_", "KDE_", "DBUS_SESSION_"),
@@ -47,6 +49,17 @@ def settle() -> Path:
     if hasattr(time, "tzset"):
         time.tzset()
     return folder
+
+
+def without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user without a folder of his own who is in no list of users, as in some containers."""
+
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", unknown)
 
 
 def _home() -> Path:

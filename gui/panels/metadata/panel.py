@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from core.gguf import PageError, display, excerpt
 from core.gguf.header import Entry, Header
 from core.language import tr, trn
+from core.machine.places import home_of
 from core.problems import Problem
 from core.tabular import TextFormat
 from core.whole_file import write_out
@@ -216,7 +217,7 @@ class MetadataPanel(QWidget):
             return
         name = tr("{name} metadata", name=header.path.stem) + _SUFFIXES[form]
         chosen, _ = QFileDialog.getSaveFileName(
-            self, tr("Save metadata as {format}", format=form.value), str(Path.home() / name)
+            self, tr("Save metadata as {format}", format=form.value), str(home_of() / name)
         )
         if chosen:
             self.save_all(Path(chosen), form)

@@ -7,6 +7,7 @@ import getpass
 import json
 import math
 import socket
+from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from core.machine import (
     spec_of,
     with_margin,
 )
+from core.machine.places import home_of
 from core.machine.reading import machine_of
 from core.plan import resolve
 from core.plan.choice import Choice
@@ -64,7 +66,9 @@ def test_this_computer_comes_back_as_it_was() -> None:
 
 def test_u24_a_report_says_nothing_of_its_owner() -> None:
     text = own.report(detect()).lower()
-    private = (getpass.getuser(), socket.gethostname(), str(Path.home()), "serial", "uuid")
+    private = [socket.gethostname(), str(home_of()), "serial", "uuid"]
+    with suppress(KeyError, OSError):  # a user without a name, as in some containers
+        private.append(getpass.getuser())
     for word in private:
         assert word.lower() not in text or len(word) < 3, word
 
