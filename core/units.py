@@ -46,6 +46,7 @@ _FACTORS = {
 _QUANTITY = re.compile(
     r"((?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)\s*([a-z]*)"
 )
+_LEAST_SHOWN = 0.01  # what is less is no nought
 LARGEST = 10**18  # bytes or bytes per second: more than any computer has
 
 
@@ -89,13 +90,18 @@ def format_exact_bytes(count: int) -> str:
 
 
 def format_bandwidth(bytes_per_second: float) -> str:
-    """Bandwidth is quoted in GB/s (10^9) by everybody, whatever the unit of sizes."""
+    """Bandwidth is quoted in GB/s (10^9) by everybody, whatever the unit of sizes; below one, as of
+    a slow disk, in the smaller units of the same family."""
     value = bytes_per_second / 1e9
+    if value > 0 and round(value, 2) < 1:
+        return f"{format_bytes(round(bytes_per_second), UnitSystem.GB)}/s"
     return f"{written(value, ',.0f' if value >= 99.5 else '.1f')} GB/s"
 
 
 def format_rate(tokens_per_second: float) -> str:
-    """Tokens per second: "70 tok/s", "8.4 tok/s", "0.52 tok/s"."""
+    """Tokens per second: "70 tok/s", "8.4 tok/s", "0.52 tok/s", "<0.01 tok/s"."""
+    if 0 < tokens_per_second < _LEAST_SHOWN / 2:
+        return f"<{written(_LEAST_SHOWN, '')} tok/s"
     if tokens_per_second >= 99.5:
         return f"{written(tokens_per_second, ',.0f')} tok/s"
     return f"{_three_digits(tokens_per_second)} tok/s"
@@ -145,7 +151,9 @@ def format_share(share: float) -> str:
 
 def format_seconds(seconds: float) -> str:
     """A duration: "16 ms", "2.4 s", "1 min 10 s", "2 h 5 min"."""
-    if seconds < 1:
+    if 0 < seconds * 1000 < _LEAST_SHOWN / 2:
+        return f"<{written(_LEAST_SHOWN, '')} ms"
+    if seconds < 0.9995:
         return f"{_three_digits(seconds * 1000)} ms"
     if seconds < 59.95:
         return f"{_three_digits(seconds)} s"

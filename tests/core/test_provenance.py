@@ -47,7 +47,7 @@ def test_what_is_not_known_is_unknown_and_never_nought() -> None:
 def test_every_unit_has_words_of_its_own() -> None:
     assert {unit: format_value(3, unit) for unit in Unit} == {
         Unit.BYTES: "3 B",
-        Unit.BYTES_PER_SECOND: "0.0 GB/s",
+        Unit.BYTES_PER_SECOND: "3 B/s",
         Unit.BYTES_PER_TOKEN: "3 B/token",
         Unit.TOKENS: "3 tokens",
         Unit.TOKENS_PER_SECOND: "3.00 tok/s",

@@ -150,6 +150,40 @@ def test_a_bandwidth_that_is_written_is_read_back_to_half_a_per_cent(rate: float
     assert parse_bandwidth(format_bandwidth(rate)) == pytest.approx(rate, rel=0.051)
 
 
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        (0, "0.0 GB/s"),
+        (12, "12 B/s"),
+        (40e6, "40.0 MB/s"),  # a disk at USB 2
+        (250e6, "250 MB/s"),
+        (0.9949e9, "995 MB/s"),
+        (0.996e9, "1.0 GB/s"),
+        (1e9, "1.0 GB/s"),
+    ],
+)
+def test_a_bandwidth_below_one_is_told_in_smaller_units(rate: float, text: str) -> None:
+    assert format_bandwidth(rate) == text
+    assert parse_bandwidth(text) == pytest.approx(rate, rel=0.005)
+
+
+@given(st.floats(1e-12, 1e12))
+def test_what_is_more_than_nothing_is_never_written_as_nothing(value: float) -> None:
+    for text in (format_rate(value), format_seconds(value), format_share(value)):
+        assert text.startswith("<") or re.search("[1-9]", text), text
+    if value >= 1:
+        assert re.search("[1-9]", format_bandwidth(value))
+
+
+def test_a_time_just_under_a_step_is_told_in_the_larger_unit() -> None:
+    assert [format_seconds(s) for s in (0.9994, 0.9996, 59.96, 3599.6)] == [
+        "999 ms",
+        "1.00 s",
+        "1 min 0 s",
+        "1 h 0 min",
+    ]
+
+
 def test_rates_counts_shares_tokens_and_times_in_words() -> None:
     assert [format_rate(r) for r in (239.4, 70.04, 8.42, 0.523)] == [
         "239 tok/s",
