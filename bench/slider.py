@@ -10,6 +10,7 @@ wall time; the processor's own time stands beside it, for a machine that is busy
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -117,6 +118,7 @@ def loaded_window(folder: Path) -> Iterator[tuple[QApplication, MainWindow]]:
     window = MainWindow(document, Theme(app, ThemeMode.LIGHT), folder / "settings.json")
     window.resize(1280, 800)
     window.show()
+    gc.freeze()  # as the program does when its event loop begins
     document.set_machine(with_ram(catalogue.machine(MACHINE), RAM))
     document.set_model(
         model_from(open_file(Path(str(files("resources") / "specimens" / SPECIMEN))))
