@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from core.gguf.header import ModelFile
@@ -97,6 +99,15 @@ class Weights:
     def bits_per_weight(self) -> float:
         """Average over the whole model; 0 where there is no parameter."""
         return 8 * self.bytes / self.parameters if self.parameters else 0.0
+
+    @cached_property
+    def by_role(self) -> Mapping[Role, tuple[int, int]]:
+        """Bytes of every role: stored, and read for one token."""
+        sums: dict[Role, tuple[int, int]] = {}
+        for block in self.blocks:
+            stored, read = sums.get(block.role, (0, 0))
+            sums[block.role] = (stored + block.bytes, read + block.read_bytes)
+        return sums
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from core.gguf.header import Array, Tensor, Value
 from core.model.cache_size import CacheSize
@@ -91,7 +92,7 @@ class Anatomy:
     index_caches: tuple[int, ...] = ()
     draft_head: bool = False
 
-    @property
+    @cached_property
     def has_encoder(self) -> bool:
         """Whether a decoder comes behind an encoder; all its rows then give logits."""
         return any(layer.has("cross_attn_q") for layer in self.layers)

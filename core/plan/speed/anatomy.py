@@ -71,11 +71,11 @@ class Anatomy:
         self._plan = plan
         sizes = dict.fromkeys(PartOfToken, 0)
         roles: dict[PartOfToken, set[Role]] = {part: set() for part in PartOfToken}
-        for block in plan.weights.blocks:
-            part = _ROLES.get(block.role, PartOfToken.OTHER)
-            sizes[part] += block.read_bytes
-            if block.read_bytes:
-                roles[part].add(block.role)
+        for role, (_, read) in plan.weights.by_role.items():
+            part = _ROLES.get(role, PartOfToken.OTHER)
+            sizes[part] += read
+            if read:
+                roles[part].add(role)
         sizes[PartOfToken.STATE] = state_moved(plan.model.cache)
         self._fixed = tuple(
             TokenShare(part, tr(part.value), size, _told_apart(roles[part]))

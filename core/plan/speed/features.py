@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from core.machine.machine import Backend, Device
 from core.machine.rows import RowKind
+from core.provenance import Rank
 
 LLAMA_CPP = "llama.cpp"
 LLAMAFILE = "llamafile"
@@ -155,8 +156,6 @@ def hardware_of(device: Device, backend: Backend) -> Hardware | None:
     """A device of a plan on one backend; None where its bandwidth is not known."""
     if not device.bandwidth.value:
         return None
-    from core.provenance import Rank
-
     return Hardware(
         backend=backend,
         bandwidth=device.bandwidth.value,

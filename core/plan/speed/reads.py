@@ -75,8 +75,17 @@ class Reads:
 
     def at(self, device: int, depth: int) -> int:
         """Bytes that one device reads with so many tokens in the cache."""
-        cache = sum(r.layers[device] * r.bytes_at([depth])[0] for r in self.rows)
-        return self.weights[device] + self.states[device] + cache
+        return self.over(device, [depth])[0]
+
+    def over(self, device: int, depths: Sequence[int]) -> list[int]:
+        """The same at each of several depths."""
+        found = [self.weights[device] + self.states[device]] * len(depths)
+        for r in self.rows:
+            layers = r.layers[device]
+            found = [
+                size + layers * row for size, row in zip(found, r.bytes_at(depths), strict=True)
+            ]
+        return found
 
 
 def reads(model: Model, table: WeightTable, placement: Placement, settings: Settings) -> Reads:

@@ -44,21 +44,13 @@ def speed(
     likely = expect(model, weights, found, placement, settings, depths, top.rates, runs)
     cost = prompt_cost(model, weights, found, placement, settings)
     prefill, ttft = prefill_figures(cost, settings)
-    if likely.points:
-        curve = tuple(
-            DepthPoint(depth, size, rate, *band)
-            for depth, size, rate, band in zip(
-                depths, top.sizes, top.rates, likely.points, strict=True
-            )
-        )
-    else:
-        curve = tuple(map(DepthPoint, depths, top.sizes, top.rates))
+    bands = zip(*likely.points, strict=True)  # none where nothing can be expected
     return SpeedPlan(
         top.bytes_per_token,
         top.ceiling,
         likely.band,
         prefill,
         ttft,
-        curve,
+        tuple(map(DepthPoint, depths, top.sizes, top.rates, *bands)),
         None if isinstance(cost, str) else cost,
     )

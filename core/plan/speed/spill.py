@@ -83,20 +83,21 @@ def cliff(plan: Plan, whole: Plan) -> tuple[DepthPoint, ...]:
         return ()
     start, end = plan.settings.context, whole.settings.context
     placement, found = placed(whole)
-    points: list[DepthPoint] = []
-    for point in whole.speed.curve:
-        if point.tok_s is None:
-            return ()
-        share = max(point.depth - start, 0) / (end - start) if end > start else 0.0
-        seconds = 0.0
-        for d in cards:
-            over = -(near[d] + share * (far[d] - near[d]))
-            if over > 0:
-                held = _held(whole, d) + near[d] + share * (far[d] - near[d]) - far[d]
-                seconds += _added(placement.devices[d], over, held, found.at(d, point.depth))
-        if seconds > 0:
-            points.append(DepthPoint(point.depth, point.bytes, 1 / (1 / point.tok_s + seconds)))
-    return tuple(points)
+    curve = whole.speed.curve
+    between = [max(p.depth - start, 0) / (end - start) if end > start else 0.0 for p in curve]
+    seconds = [0.0] * len(curve)
+    for d in cards:
+        more = [share * (far[d] - near[d]) for share in between]
+        short = [n for n, size in enumerate(more) if near[d] + size < 0]
+        held = _held(whole, d) + near[d]
+        for n, read in zip(short, found.over(d, [curve[n].depth for n in short]), strict=True):
+            over, here = -(near[d] + more[n]), held + more[n] - far[d]
+            seconds[n] += _added(placement.devices[d], over, here, read)
+    return tuple(
+        DepthPoint(p.depth, p.bytes, 1 / (1 / p.tok_s + longer))
+        for p, longer in zip(curve, seconds, strict=True)
+        if p.tok_s is not None and longer > 0
+    )
 
 
 def _free(plan: Plan) -> dict[int, int]:

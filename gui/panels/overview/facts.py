@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 from core.gguf import excerpt
 from core.gguf.header import Kind
@@ -357,15 +356,9 @@ def _format_row(share: FormatShare, weights: Weights, source: Source) -> FormatR
     )
 
 
-@lru_cache(maxsize=4)  # weights compare by identity; a slider asks at every step
-def _sums(weights: Weights, read: bool) -> list[tuple[Role, int]]:
-    sums: dict[Role, int] = {}
-    for block in weights.blocks:
-        count = block.read_bytes if read else block.bytes
-        sums[block.role] = sums.get(block.role, 0) + count
-    return sorted(
-        ((role, count) for role, count in sums.items() if count), key=lambda item: -item[1]
-    )
+def _sums(weights: Weights, *, read: bool) -> list[tuple[Role, int]]:
+    sums = ((role, sizes[read]) for role, sizes in weights.by_role.items())
+    return sorted((item for item in sums if item[1]), key=lambda item: -item[1])
 
 
 _READ_RULES: Mapping[Role, str] = {
