@@ -6,9 +6,16 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-from PySide6.QtCore import QPointF, QSignalBlocker, Qt
-from PySide6.QtGui import QCursor
-from PySide6.QtWidgets import QToolTip
+import numpy
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QCursor, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import (
+    QGraphicsItem,
+    QGraphicsPathItem,
+    QStyleOptionGraphicsItem,
+    QToolTip,
+    QWidget,
+)
 
 from core.drawing.ticks import depth_ticks, round_above
 from core.language import mark, tr
@@ -37,17 +44,13 @@ class PlotCanvas(BarePlot):
         self._bottom.setLabel(tr("depth, tokens in the cache"))
         self._left.setLabel("tok/s")
         self._left.setWidth(self._view.fontMetrics().horizontalAdvance(format_tokens(10_000)) * 1.7)
-        self._stem = pg.PlotCurveItem()
-        self._dashed = pg.PlotCurveItem()
-        self._solid = pg.PlotCurveItem()
-        self._spilled = pg.PlotCurveItem()
-        self._likely = pg.PlotCurveItem()
-        self._low, self._high = pg.PlotCurveItem(pen=None), pg.PlotCurveItem(pen=None)
-        self._band = pg.FillBetweenItem(self._low, self._high)
+        self._band = QGraphicsPathItem()
+        self._band.setPen(QPen(Qt.PenStyle.NoPen))
+        self._band.setZValue(-1)  # below the grid
+        self._lines = _Lines()
         self._measured = pg.ScatterPlotItem(size=8, pxMode=True)
-        self._marker = pg.ScatterPlotItem(size=9, pxMode=True)
-        lines = (self._dashed, self._solid, self._spilled, self._measured, self._marker)
-        for item in (self._band, self._likely, self._stem, *lines):
+        self._marker = pg.ScatterPlotItem([0], [0], size=9, pxMode=True)
+        for item in (self._band, self._lines, self._measured, self._marker):
             self._box.addItem(item, ignoreBounds=True)
         self._legend = Legend(self._box, self._view.font())
         self._box.sigResized.connect(self._resized)
@@ -61,19 +64,20 @@ class PlotCanvas(BarePlot):
 
     def marker(self) -> list[tuple[float, float]]:
         """Depth and rate of the marker, if there is one."""
-        depths, rates = self._marker.getData()
-        return list(zip(depths.tolist(), rates.tolist(), strict=True))
+        return [self._marker.pos().toTuple()] if self._marker.isVisible() else []
 
     def dress(self) -> None:
         """Take the colours of the theme."""
         super().dress()
         c = theme.colors()
-        self._solid.setPen(pen(c.accent, width=2))
-        self._dashed.setPen(pen(c.muted, Qt.PenStyle.DashLine))
-        self._stem.setPen(pen(c.muted, Qt.PenStyle.DotLine))
-        self._spilled.setPen(pen(c.bad, Qt.PenStyle.DashDotLine, width=2))
-        self._likely.setPen(pen(c.good, Qt.PenStyle.DotLine, width=2))
         self._band.setBrush(area_brush(c.good))
+        self._lines.set_pens(
+            likely=pen(c.good, Qt.PenStyle.DotLine, width=2),
+            stem=pen(c.muted, Qt.PenStyle.DotLine),
+            beyond=pen(c.muted, Qt.PenStyle.DashLine),
+            reserved=pen(c.accent, width=2),
+            spilled=pen(c.bad, Qt.PenStyle.DashDotLine, width=2),
+        )
         self._measured.setPen(pen(c.window))
         self._measured.setBrush(pg.mkBrush(c.text))
         self._marker.setPen(pen(c.window))
@@ -82,43 +86,47 @@ class PlotCanvas(BarePlot):
 
     def set_curve(self, curve: Curve) -> None:
         """Draw this curve."""
-        self._curve = curve
+        before, self._curve = self._curve, curve
         self._set_axes(curve)
-        _draw(self._solid, curve.reserved)
-        _draw(self._dashed, curve.beyond)
-        _draw(self._spilled, curve.spilled)
-        self._draw_band(curve)
-        self._measured.setData([d for d, _ in curve.measured], [r for _, r in curve.measured])
-        at = next((p for p in curve.reserved if p.depth == curve.depth), None)
-        if at is None or at.tok_s is None:
-            self._marker.setData([], [])
-            self._stem.setData([], [])
-        else:
-            self._marker.setData([at.depth], [at.tok_s])
-            self._stem.setData([at.depth, at.depth], [0.0, at.tok_s])
+        depths, ceiling, low, likely, high = _columns(curve.reserved + curve.beyond)
+        end = len(curve.reserved)
+        self._lines.set_lines(
+            likely=_line(depths, likely),
+            stem=self._mark(next((p for p in curve.reserved if p.depth == curve.depth), None)),
+            beyond=_line(depths[end:], ceiling[end:]),
+            reserved=_line(depths[:end], ceiling[:end], wide=True),
+            spilled=_line(*_columns(curve.spilled)[:2]),
+        )
+        # Up to the context and beyond: what is expected does not depend on what is reserved.
+        there_and_back = numpy.concatenate((depths, depths[::-1]))
+        self._band.setPath(_line(there_and_back, numpy.concatenate((low, high[::-1]))))
+        self._measured.setVisible(bool(curve.measured))
+        if before is None or curve.measured != before.measured:
+            self._measured.setData([d for d, _ in curve.measured], [r for _, r in curve.measured])
         self._place_legend()
 
     def band(self) -> list[tuple[float, float, float]]:
         """Depth, low and high of the band that is drawn, if there is one."""
-        depths, low = self._low.getData()
-        if depths is None:
-            return []
-        high = self._high.getData()[1]
-        return list(zip(depths.tolist(), low.tolist(), high.tolist(), strict=True))
+        path = self._band.path()
+        outline = [path.elementAt(n) for n in range(path.elementCount())]
+        half = len(outline) // 2
+        there_and_back = zip(outline[:half], reversed(outline[half:]), strict=True)
+        return [(low.x, low.y, high.y) for low, high in there_and_back]
 
     def legend(self) -> list[str]:
         """What the legend says, whether there is room for it or not."""
         return [key.words for key in self._legend.keys]
 
-    def _draw_band(self, curve: Curve) -> None:
-        """Up to the context and beyond: what is expected does not depend on what is reserved."""
-        points = [p for p in (*curve.reserved, *curve.beyond) if p.mid is not None]
-        depths = [p.depth for p in points]
-        with QSignalBlocker(self._low):  # or the area between the two is made twice
-            self._low.setData(depths, [p.low for p in points])
-        self._high.setData(depths, [p.high for p in points])
-        self._likely.setData(depths, [p.mid for p in points])
-        self._band.setVisible(bool(points))
+    def _mark(self, at: DepthPoint | None) -> QPainterPath:
+        """Put the marker there; returns the line down from it."""
+        stem = QPainterPath()
+        rate = at.tok_s if at is not None else None
+        self._marker.setVisible(rate is not None)
+        if at is not None and rate is not None:
+            self._marker.setPos(at.depth, rate)
+            stem.moveTo(at.depth, 0)
+            stem.lineTo(at.depth, rate)
+        return stem
 
     def _resized(self) -> None:
         self._place_legend()
@@ -181,11 +189,65 @@ class PlotCanvas(BarePlot):
             return
         self._axes = axes
         self._span(0, max(curve.last_depth, 1), highest)
+        self._lines.set_room(self._box.viewRect())
         depths = depth_ticks(curve.last_depth)
         self._bottom.setTicks([[(depth, format_tokens(depth)) for depth in depths]])
         self._settle()
 
 
-def _draw(item: Any, points: Sequence[DepthPoint]) -> None:
-    known = [p for p in points if p.tok_s is not None]
-    item.setData([p.depth for p in known], [p.tok_s for p in known])
+class _Lines(QGraphicsItem):
+    """Lines in the units of the axes, without smoothing, the later ones above the earlier.
+
+    The library has an item for every line, and each asks at every step how far it reaches.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._room = QRectF()
+        self._pens: dict[str, QPen] = {}
+        self._lines: dict[str, QPainterPath] = {}
+
+    def set_room(self, room: QRectF) -> None:
+        """All lines lie in here."""
+        self.prepareGeometryChange()
+        self._room = room
+
+    def set_pens(self, **pens: QPen) -> None:
+        """How each line is drawn, the lowest first."""
+        self._pens = pens
+        self.update()
+
+    def set_lines(self, **lines: QPainterPath) -> None:
+        """Where each line runs."""
+        self._lines = lines
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The room for lines."""
+        return self._room
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionGraphicsItem, widget: QWidget | None = None
+    ) -> None:
+        """One line over the other."""
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        for name, line in self._lines.items():
+            painter.setPen(self._pens[name])
+            painter.drawPath(line)
+
+
+def _columns(points: Sequence[DepthPoint]) -> Any:
+    """Depths, ceilings, and the low, middle and high of what is expected; unknown is NaN."""
+    table = numpy.array(points, float).reshape(-1, len(DepthPoint._fields))
+    return table.T[[DepthPoint._fields.index(n) for n in ("depth", "tok_s", "low", "mid", "high")]]
+
+
+def _line(depths: Any, rates: Any, *, wide: bool = False) -> QPainterPath:
+    """Through the points whose rate is known. A ``wide`` one is in pieces from point to point: as
+    a whole it takes longer to draw."""
+    known = numpy.flatnonzero(numpy.isfinite(rates))
+    if wide:
+        known = numpy.repeat(known, 2)[1:-1]
+    connect = "pairs" if wide else "all"
+    line: QPainterPath = pg.arrayToQPath(depths[known], rates[known], connect, finiteCheck=False)
+    return line

@@ -100,9 +100,10 @@ class Legend(QGraphicsItem):
         height = QFontMetricsF(self._font).height()
         painter.setFont(self._font)
         lines = -(-len(self._keys) // self._columns)
+        width = self._bounds.width() / self._columns
         for number, key in enumerate(self._keys):
             column, line = divmod(number, lines)
-            left = column * self._width(self._keys)
+            left = column * width
             color, middle = getattr(c, key.color), (line + 0.5) * height
             if key.area:
                 swatch = QRectF(left + height / 2, middle - 0.35 * height, 2 * height, 0.7 * height)

@@ -228,17 +228,6 @@ def test_the_expected_band_is_drawn_named_and_said(plot: CeilingPlot) -> None:
     )
 
 
-def test_the_area_of_the_band_is_made_once_for_a_curve(
-    plot: CeilingPlot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = []
-    assert plot.canvas is not None
-    band = plot.canvas._band
-    monkeypatch.setattr(type(band), "updatePath", lambda self: made.append(self))
-    plot.set_curve(Curve(with_band(points(0, 16_384)), with_band(points(16_384, LAST)), 0, LAST))
-    assert made == [band]
-
-
 def test_the_cliff_is_drawn_named_and_said(plot: CeilingPlot) -> None:
     spilled = tuple(DepthPoint(p.depth, p.bytes, 5.0) for p in points(131_072, LAST, 8))
     made = Curve(points(0, 16_384), points(16_384, LAST), 16_384, LAST, spilled)
