@@ -12,6 +12,7 @@ from core.provenance import Number, explain, format_value
 from core.units import UnitSystem, format_bytes
 from gui import theme
 from gui.widgets.fact_label import explanation_html
+from gui.widgets.spoken import ToldLate
 
 # The capacity mark stands out of the bar by so many pixels.
 _OVERHANG = 3
@@ -61,7 +62,7 @@ def used(plan: DevicePlan) -> int:
     return sum(part.bytes.value or 0 for part in plan.parts)
 
 
-class BudgetBar(QProgressBar):
+class BudgetBar(ToldLate, QProgressBar):
     """A `DevicePlan` drawn to scale. It stays a progress bar for screen readers, with the share of
     the capacity as its value and `sentence` as its description.
 
@@ -96,7 +97,11 @@ class BudgetBar(QProgressBar):
         elif self._drawn() != before:
             self.update()
         self.setAccessibleName(tr("Memory of {device}", device=tr(plan.device.name)))
-        self.setAccessibleDescription(sentence(plan, units))
+        self.words_changed()
+
+    def in_words(self) -> str:
+        """What lies on the device, for a screen reader."""
+        return sentence(self._plan, self._units) if self._plan is not None else ""
 
     def sizeHint(self) -> QSize:
         """As high as a line and a half."""

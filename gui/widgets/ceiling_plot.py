@@ -15,7 +15,7 @@ from core.language import tr
 from core.plan.plan import DepthPoint
 from core.units import format_rate, format_tokens
 from gui.widgets.pictures import Picture
-from gui.widgets.spoken import Spoken
+from gui.widgets.spoken import Spoken, ToldLate
 from gui.widgets.text import Style, Text
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _span(point: DepthPoint) -> str:
     return tr("{low} to {high}", low=low, high=format_rate(point.high or 0.0))
 
 
-class CeilingPlot(QWidget, Spoken):
+class CeilingPlot(ToldLate, QWidget, Spoken):
     """Shows a `Curve`, or a sentence where there is none, with ``remedy`` under it."""
 
     def __init__(self, remedy: QWidget | None = None, parent: QWidget | None = None) -> None:
@@ -155,6 +155,10 @@ class CeilingPlot(QWidget, Spoken):
         self._words.set_text(words)
         self._show()
 
+    def in_words(self) -> str:
+        """The curve, or why there is none, for a screen reader."""
+        return sentence(self._curve) if self._curve is not None else self._words.text()
+
     def spoken_value(self) -> str:
         """The rate at the marker, for a screen reader."""
         point = self._curve.nearest(self._curve.depth) if self._curve is not None else None
@@ -189,12 +193,10 @@ class CeilingPlot(QWidget, Spoken):
         self._show()
 
     def _show(self) -> None:
+        self.words_changed()
         if self._curve is None:
             self._stack.setCurrentWidget(self._without)
-            self.setAccessibleDescription(self._words.text())
-            return
-        self.setAccessibleDescription(sentence(self._curve))
-        if self.canvas is not None:
+        elif self.canvas is not None:
             self.canvas.set_curve(self._curve)
             self._stack.setCurrentWidget(self.canvas.widget)
         else:

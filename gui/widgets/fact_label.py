@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QToolTip, QWidget
 from core.language import tr
 from core.provenance import Number, explain, format_value
 from core.units import UnitSystem
+from gui.widgets.spoken import ToldLate
 from gui.widgets.text import Style, qt_app
 
 _COPIED_MS = 1500
@@ -39,7 +40,7 @@ def explanation_html(name: str, text: str) -> str:
     return f"<div style='white-space:pre-wrap'><b>{title}</b><br>{lines}</div>"
 
 
-class FactLabel(QAbstractButton):
+class FactLabel(ToldLate, QAbstractButton):
     """Shows a `Number`. Hover, keyboard focus and a screen reader get its explanation; a click,
     Enter or Space copies what is shown.
 
@@ -118,6 +119,10 @@ class FactLabel(QAbstractButton):
         """How the figure was come by, in lines; empty without a figure."""
         return explain(self._number, self._units) if self._number is not None else ""
 
+    def in_words(self) -> str:
+        """The explanation, for a screen reader."""
+        return self.explanation()
+
     def sizeHint(self) -> QSize:
         """Room for the text. Digits are equally wide in most fonts: sliding moves nothing."""
         if not self._hint.isValid():
@@ -173,12 +178,13 @@ class FactLabel(QAbstractButton):
 
     def _follow_font(self) -> None:
         self.setFont(self._style.font())
+        self._metrics = QFontMetrics(self.font())
+        self._least = self._metrics.horizontalAdvance(self._widest)
         self._measure()
 
     def _measure(self) -> None:
-        metrics = QFontMetrics(self.font())
-        width = max(metrics.horizontalAdvance(text) for text in (self._shown, self._widest))
-        hint = QSize(width, metrics.height() + 2)
+        width = max(self._metrics.horizontalAdvance(self._shown), self._least)
+        hint = QSize(width, self._metrics.height() + 2)
         if hint != self._hint:
             self._hint = hint
             self.updateGeometry()
@@ -186,7 +192,7 @@ class FactLabel(QAbstractButton):
     def _describe(self) -> None:
         name = f"{self._name}: {self._shown}" if self._name else self._shown
         self.setAccessibleName(name)
-        self.setAccessibleDescription(self.explanation())
+        self.words_changed()
 
     def _explain_at(self, position: QPoint) -> None:
         if self._number is not None:

@@ -33,6 +33,36 @@ class Spoken:
         return ""
 
 
+class ToldLate:
+    """Mixed into a widget, before its class, whose description takes time to put into words: that
+    is done when somebody asks, and at every change only once something reads the screen."""
+
+    _read = False
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        _install()
+
+    def in_words(self) -> str:
+        """All that it shows now."""
+        raise NotImplementedError
+
+    def accessibleDescription(self) -> str:
+        """The same, as Qt calls it."""
+        return self.in_words()
+
+    def words_changed(self) -> None:
+        """Tell who reads the screen; to be called whenever `in_words` may have changed."""
+        if self._read and isinstance(self, QWidget):
+            self.setAccessibleDescription(self.in_words())
+
+    def be_read(self) -> None:
+        """Something reads the screen and has come here."""
+        if not self._read:
+            self._read = True
+            self.words_changed()
+
+
 class _Interface(QAccessibleWidget):
     def text(self, kind: QAccessible.Text) -> str:
         if kind is QAccessible.Text.Value:
@@ -43,6 +73,8 @@ class _Interface(QAccessibleWidget):
 
 def _made(name: str, thing: QObject) -> QAccessibleInterface | None:
     """The interface of a spoken widget; None leaves all others to Qt."""
+    if isinstance(thing, ToldLate):
+        thing.be_read()
     if isinstance(thing, Spoken) and isinstance(thing, QWidget):
         return _Interface(thing, thing.spoken_role, thing.accessibleName())
     return None

@@ -14,7 +14,7 @@ from core.units import UnitSystem, format_bytes, format_exact_bytes, format_shar
 from gui import theme
 from gui.widgets.elided_text import plain_tip
 from gui.widgets.pictures import Picture
-from gui.widgets.spoken import Spoken
+from gui.widgets.spoken import Spoken, ToldLate
 
 _NARROWEST = 4  # pixels of the frame around what the keyboard is on
 
@@ -44,7 +44,7 @@ def sentence(segments: Sequence[Segment], units: UnitSystem) -> str:
     return tr("One token reads {size}: {parts}.", size=format_bytes(total, units), parts=words)
 
 
-class TokenBar(QWidget, Spoken):
+class TokenBar(ToldLate, QWidget, Spoken):
     """Segments to scale; the width stands for ``whole`` bytes, so that the bar grows with depth.
 
     A segment with room for it carries its name and size; every one, and what is left of the width,
@@ -69,8 +69,12 @@ class TokenBar(QWidget, Spoken):
         if state == (self._segments, self._whole, self._units):
             return
         self._segments, self._whole, self._units = state
-        self.setAccessibleDescription(sentence(segments, units))
+        self.words_changed()
         self.update()
+
+    def in_words(self) -> str:
+        """All parts, for a screen reader."""
+        return sentence(self._segments, self._units)
 
     def spoken_value(self) -> str:
         """What the keyboard is on, or all of it, for a screen reader."""

@@ -96,6 +96,28 @@ def test_a_screen_reader_hears_name_value_and_explanation(label: FactLabel) -> N
     assert "335,544,320 B" in description
 
 
+def test_who_reads_the_screen_hears_how_the_next_figure_was_come_by(label: FactLabel) -> None:
+    spoken = QAccessible.queryAccessibleInterface(label)
+    assert "335,544,320 B" in spoken.text(QAccessible.Text.Description)
+    label.set_number(UNKNOWN)
+    assert "no driver" in spoken.text(QAccessible.Text.Description)
+
+
+def test_a_figure_that_nobody_asks_about_is_not_put_into_words(
+    label: FactLabel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def explained(*of: object) -> str:
+        asked.append(of)
+        return "how"
+
+    monkeypatch.setattr("gui.widgets.fact_label.explain", explained)
+    label.set_number(UNKNOWN)
+    assert not asked
+    assert label.accessibleDescription() == "how"
+
+
 @pytest.mark.parametrize("how", ["click", "enter", "return", "space"])
 def test_a_click_or_a_key_copies_what_is_shown_and_says_so(label: FactLabel, how: str) -> None:
     QGuiApplication.clipboard().setText("before")

@@ -17,12 +17,12 @@ from gui.widgets.budget_bar import BudgetBar, sentence
 from gui.widgets.fact_label import FactLabel, explanation_html
 from gui.widgets.mark_label import MarkLabel
 from gui.widgets.pictures import Picture
-from gui.widgets.spoken import Role, Spoken
+from gui.widgets.spoken import Role, Spoken, ToldLate
 from gui.widgets.text import Style, Text
 from gui.widgets.wrap import Wrap
 
 
-class DeviceBlock(QWidget):
+class DeviceBlock(ToldLate, QWidget):
     """A title, the bar, and a legend.
 
     A device of which nothing needs to be drawn is its title alone; the rest is said on hover, by
@@ -31,7 +31,7 @@ class DeviceBlock(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._words = ""
+        self._sizes: DeviceSizes | None = None
         self._name = Text(style=Style.STRONG)
         self.amount = Amount(Style.BODY)
         self._bandwidth = BandwidthLabel()
@@ -60,9 +60,9 @@ class DeviceBlock(QWidget):
         for widget, shown in ((self.title, titled), (self.bar, drawn), (self.legend, drawn)):
             if widget.isHidden() is shown:
                 widget.setVisible(shown)
-        self._words = sentence(plan, units)
+        self._sizes = sizes
         self.setAccessibleName(tr("Memory of {device}", device=tr(plan.device.name)))
-        self.setAccessibleDescription(self._words)
+        self.words_changed()
         if titled:
             self._name.set_text(tr(plan.device.name))
             self.amount.show_device(sizes)
@@ -72,10 +72,14 @@ class DeviceBlock(QWidget):
             self.bar.set_plan(plan, units)
             self._show_legend(sizes)
 
+    def in_words(self) -> str:
+        """What lies on the device, for who hovers and for a screen reader."""
+        return sentence(self._sizes.plan, self._sizes.system) if self._sizes is not None else ""
+
     def event(self, event: QEvent) -> bool:
         """Hovering beside the figures of a title says what lies on the device."""
         if isinstance(event, QHelpEvent) and event.type() is QEvent.Type.ToolTip:
-            QToolTip.showText(event.globalPos(), explanation_html("", self._words), self)
+            QToolTip.showText(event.globalPos(), explanation_html("", self.in_words()), self)
             return True
         return super().event(event)
 
