@@ -25,6 +25,7 @@ from gui.panels.metadata import MetadataPanel
 from gui.panels.overview import OverviewPanel
 from gui.panels.plan import PlanPanel
 from gui.panels.tensors import TensorsPanel
+from gui.widgets.laying_out import lay_out_now
 from gui.widgets.reading_order import reading_order
 
 # Two columns need about so many characters of the system's font, one of them so many.
@@ -80,6 +81,7 @@ class ModelPage(QWidget):
         self._place_columns()
         self.setFocusProxy(self.tabs.tabBar())
         document.model_changed.connect(self._count)
+        document.plan_changed.connect(lay_out_now)  # after the panels, which connected before
 
     @property
     def narrow(self) -> bool:

@@ -13,6 +13,7 @@ from core.provenance import Number
 from core.units import UnitSystem
 from gui import theme
 from gui.widgets.fact_label import FactLabel
+from gui.widgets.laying_out import laid_out_once
 from gui.widgets.spoken import Role, Spoken
 from gui.widgets.text import Style, Text
 
@@ -59,11 +60,12 @@ class ShareBars(QWidget):
         """Show these rows, in this order."""
         while len(self._rows) < len(rows):
             self._append()
-        for line, (name, bar, facts) in enumerate(self._rows):
-            shown = line < len(rows)
-            if name.isHidden() is shown:
-                for widget in (name, bar, *facts):
-                    widget.setVisible(shown)
+        with laid_out_once(self._grid):
+            for line, (name, bar, facts) in enumerate(self._rows):
+                shown = line < len(rows)
+                if name.isHidden() is shown:
+                    for widget in (name, bar, *facts):
+                        widget.setVisible(shown)
         for row, (name, bar, facts) in zip(rows, self._rows, strict=False):
             name.set_text(row.name)
             bar.set_share(row.share, row.tone)

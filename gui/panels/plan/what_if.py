@@ -26,6 +26,7 @@ from gui.panels.plan.also_set import AlsoSet
 from gui.panels.plan.beside import BesideRow
 from gui.panels.plan.margin import MarginButton
 from gui.panels.plan.recipes import Recipe, as_it_is, recipes
+from gui.widgets.laying_out import laid_out_once
 from gui.widgets.note_lines import NoteLines
 from gui.widgets.quiet_wheel import QuietWheel
 from gui.widgets.slider_field import SliderField, WordField
@@ -134,8 +135,10 @@ class WhatIfSection(QWidget):
         self.margin.show_plan(plan)
         self.also.show_choice(plan.choice)
         self.beside.show_plan(plan, self._document.units)
-        for row, notes in self.notes.items():
-            notes.set_problems([p for p in plan.problems if _CONTROLS.get(p.code, "cache") == row])
+        with laid_out_once(self._grid):
+            for row, notes in self.notes.items():
+                told = [p for p in plan.problems if _CONTROLS.get(p.code, "cache") == row]
+                notes.set_problems(told)
 
     def _show_engine(self, engine: Engine) -> None:
         """The engine, and a cache type of its own where it has one (vLLM's fp8)."""
@@ -241,7 +244,7 @@ class WhatIfSection(QWidget):
         self._document.choose(gpu_layers="all" if layers == self.layers.box.maximum() else layers)
 
     def _lay_out(self) -> None:
-        grid = QGridLayout(self)
+        self._grid = grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(self.fontMetrics().height() // 3)
         grid.setHorizontalSpacing(2 * self.fontMetrics().averageCharWidth())
