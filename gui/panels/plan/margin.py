@@ -12,7 +12,7 @@ from core.machine.machine import Device
 from core.plan import margin_of
 from core.plan.plan import Plan
 from core.provenance import explain, origin_words
-from core.units import format_bytes, parse_bytes
+from core.units import UnitSystem, format_bytes, parse_bytes
 from gui.document import Document
 from gui.widgets.fact_label import explanation_html
 from gui.widgets.menu_button import MenuButton
@@ -28,12 +28,16 @@ class MarginButton(MenuButton):
         super().__init__("", "", self._fill, parent)
         self._document = document
         self._device: Device | None = None
+        self._units: UnitSystem | None = None
 
     def show_plan(self, plan: Plan) -> None:
         """Show the margin of this plan's machine."""
-        machine = plan.machine
-        self._device = (machine.gpus or machine.devices)[0]
-        number, units = margin_of(self._device), self._document.units
+        device = (plan.machine.gpus or plan.machine.devices)[0]
+        units = self._document.units
+        if device == self._device and units is self._units:
+            return
+        self._device, self._units = device, units
+        number = margin_of(device)
         words = format_bytes(number.value, units) if number.value else trc("keep free", "nothing")
         if words != self.text():
             self.setText(words)
