@@ -107,6 +107,16 @@ def format_rate(tokens_per_second: float) -> str:
     return f"{_three_digits(tokens_per_second)} tok/s"
 
 
+def format_rates(low: float, high: float) -> str:
+    """From one rate to another: "8.40 to 70.0 tok/s"."""
+    return tr("{low} to {high}", low=bare_rate(low), high=format_rate(high))
+
+
+def bare_rate(tokens_per_second: float) -> str:
+    """Tokens per second where the unit stands elsewhere: "8.40"."""
+    return format_rate(tokens_per_second).removesuffix(" tok/s")
+
+
 def format_flops(per_second: float) -> str:
     """Operations per second as makers quote them: "142 TFLOPS", "8.60 TFLOPS", "512 GFLOPS"."""
     for name, step in (("T", 1e12), ("G", 1e9)):

@@ -11,7 +11,7 @@ from core.measure.diagnosis import Finding
 from core.measure.order import Summary
 from core.measure.run import Cell, Run, RunStatus
 from core.problems import as_values
-from core.units import format_rate, format_seconds, format_share, format_tokens
+from core.units import bare_rate, format_seconds, format_share, format_tokens
 
 SCHEMA = 1
 Ceiling = Callable[[float], float | None]
@@ -184,4 +184,4 @@ def _thinking(cell: Cell) -> str:
 
 def _number(rate: float | None) -> str:
     """A rate for a column whose head has the unit."""
-    return "-" if rate is None else format_rate(rate).removesuffix(" tok/s")
+    return "-" if rate is None else bare_rate(rate)

@@ -9,9 +9,16 @@ from PySide6.QtCore import Qt
 
 from core.explain.entries import Entry
 from core.gguf import display
-from core.language import tr, written
+from core.language import tr
 from core.machine.machine import spoken_name
-from core.units import UnitSystem, format_bandwidth, format_bytes, format_share, format_tokens
+from core.units import (
+    UnitSystem,
+    bare_rate,
+    format_bandwidth,
+    format_bytes,
+    format_share,
+    format_tokens,
+)
 from gui.tables.sheet import Column, Sheet, longest
 
 
@@ -78,7 +85,7 @@ def _columns(entries: Sequence[Entry], units: UnitSystem) -> list[Column]:
             format_share,
             tr("Tokens per second times bytes per token, over the peak bandwidth"),
         ),
-        figure("decode_tok_s", "tok/s", lambda e: e.decode, lambda v: written(v, ",.1f")),
+        figure("decode_tok_s", "tok/s", lambda e: e.decode, bare_rate),
         figure(
             "bytes_per_token",
             tr("Read a token"),

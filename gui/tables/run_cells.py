@@ -14,7 +14,7 @@ from core.measure.diagnosis import point_of
 from core.measure.history import PlanSnapshot
 from core.measure.order import Summary
 from core.measure.run import Cell, Run
-from core.units import format_rate, format_seconds, format_share
+from core.units import bare_rate, format_seconds, format_share
 from gui.tables.sheet import Column, Sheet, longest
 
 
@@ -210,7 +210,7 @@ def _row(cell: Cell, plan: PlanSnapshot | None) -> _Row:
 
 
 def _rate(value: float | None) -> str:
-    return "" if value is None else format_rate(value).removesuffix(" tok/s")
+    return "" if value is None else bare_rate(value)
 
 
 def _interval(row: _Row) -> Sequence[float] | None:

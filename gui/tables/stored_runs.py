@@ -13,7 +13,7 @@ from core.machine.machine import spoken_name
 from core.measure.history import Listed
 from core.measure.history.compare import FIRST_TOKEN, Comparison
 from core.measure.run import RunStatus
-from core.units import format_rate, format_seconds, format_share
+from core.units import bare_rate, format_rate, format_seconds, format_share
 from gui.tables.sheet import Column, Sheet, longest
 
 
@@ -61,11 +61,7 @@ class StoredSheet(Sheet):
                 "decode_tok_s",
                 "tok/s",
                 lambda r: r.line.decode,
-                lambda r: (
-                    ""
-                    if r.line.decode is None
-                    else format_rate(r.line.decode).removesuffix(" tok/s")
-                ),
+                lambda r: "" if r.line.decode is None else bare_rate(r.line.decode),
                 number=True,
                 wanted=True,
                 help=tr("Median decode speed at the least depth"),

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from core.language import tr
 from core.plan.plan import DepthPoint
-from core.units import format_rate, format_tokens
+from core.units import format_rate, format_rates, format_tokens
 from gui.widgets.pictures import Picture
 from gui.widgets.spoken import Spoken, ToldLate
 from gui.widgets.text import Style, Text
@@ -113,8 +113,7 @@ def at_point(point: DepthPoint, spilled: tuple[DepthPoint, ...] = ()) -> str:
 
 
 def _span(point: DepthPoint) -> str:
-    low = format_rate(point.low or 0.0).removesuffix(" tok/s")
-    return tr("{low} to {high}", low=low, high=format_rate(point.high or 0.0))
+    return format_rates(point.low or 0.0, point.high or 0.0)
 
 
 class CeilingPlot(ToldLate, QWidget, Spoken):

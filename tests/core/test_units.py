@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from core.units import (
     UnitSystem,
+    bare_rate,
     format_bandwidth,
     format_bytes,
     format_bytes_in,
@@ -18,6 +19,7 @@ from core.units import (
     format_flops,
     format_parts,
     format_rate,
+    format_rates,
     format_seconds,
     format_share,
     format_tokens,
@@ -173,6 +175,8 @@ def test_what_is_more_than_nothing_is_never_written_as_nothing(value: float) -> 
         assert text.startswith("<") or re.search("[1-9]", text), text
     if value >= 1:
         assert re.search("[1-9]", format_bandwidth(value))
+    low, high = format_rates(value, 2 * value).split(" to ")
+    assert low == bare_rate(value) and high == format_rate(2 * value)
 
 
 def test_a_time_just_under_a_step_is_told_in_the_larger_unit() -> None:

@@ -9,7 +9,7 @@ from core.measure.diagnosis import causes, setup
 from core.measure.diagnosis.facts import Facts, Finding, Point, point_of
 from core.measure.history.snapshot import PlanSnapshot
 from core.measure.run import Run
-from core.units import format_rate, format_share
+from core.units import format_rate, format_rates, format_share
 
 __all__ = ["Facts", "Finding", "Point", "diagnose", "point_of"]
 
@@ -134,10 +134,9 @@ def expectation(f: Facts) -> Finding | None:
     assert shown.figures is not None
     low, high = shown.figures.low or 0.0, shown.figures.high or 0.0
     band = tr(
-        "Expected at depth {depth:,.0f}: {low:,.1f} to {high}; measured: {rate}.",
+        "Expected at depth {depth:,.0f}: {rates}; measured: {rate}.",
         depth=shown.depth,
-        low=low,
-        high=format_rate(high),
+        rates=format_rates(low, high),
         rate=format_rate(shown.steps.median),
     )
     slower = sum(p.steps.median < (p.figures.low or 0.0) for p in told if p.figures)

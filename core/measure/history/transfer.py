@@ -29,7 +29,7 @@ from core.measure.run import (
     Target,
 )
 from core.problems import Problem
-from core.units import format_rate, format_seconds, format_share
+from core.units import bare_rate, format_rate, format_seconds, format_share
 from core.whole_file import open_file
 
 FORMAT = "weighbridge-runs"
@@ -337,7 +337,7 @@ def _markdown_row(cell: Cell, plan: PlanSnapshot | None) -> Sequence[str] | None
     share = point.share if point is not None and cell.concurrency == 1 else None
     bandwidth = point.bandwidth if point is not None and cell.concurrency == 1 else None
     between = (
-        tr("{low:,.1f} to {high:,.1f}", low=decode.low, high=decode.high)
+        tr("{low} to {high}", low=bare_rate(decode.low), high=bare_rate(decode.high))
         if decode.low is not None and decode.high is not None
         else ""
     )

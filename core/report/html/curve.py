@@ -8,7 +8,7 @@ from core.drawing.ticks import depth_ticks, round_above
 from core.language import tr, written
 from core.plan.plan import DepthPoint
 from core.report.html.markup import Markup, element
-from core.units import format_rate, format_tokens
+from core.units import bare_rate, format_rate, format_tokens
 
 _WIDTH, _HEIGHT = 1000, 340
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 40, 34, 50
@@ -47,7 +47,7 @@ def words_of(curve: Sequence[DepthPoint]) -> str:
 
 def _bare(rate: float) -> str:
     """The first of two rates needs no unit of its own."""
-    return format_rate(rate).removesuffix(" tok/s")
+    return bare_rate(rate)
 
 
 def speed_curve(curve: Sequence[DepthPoint], depth: int) -> Markup:

@@ -12,7 +12,7 @@ from core.measure.diagnosis import Point, point_of
 from core.measure.history import PlanSnapshot
 from core.measure.order import Summary
 from core.measure.run import Cell, Run, Sample
-from core.units import format_rate, format_seconds, format_share
+from core.units import format_rate, format_rates, format_seconds, format_share
 from gui.widgets.chart import Chart, Dot, Ink, Series
 
 _DEPTH = mark("depth, tokens in the cache")
@@ -196,8 +196,7 @@ def _tip(point: Point) -> str:
         n=s.n,
     )
     if s.low is not None and s.high is not None:
-        between = tr("95 %: {low:,.1f} to {high:,.1f}", low=s.low, high=s.high)
-        text += f", {between}"
+        text += f", 95 %: {format_rates(s.low, s.high)}"
     if point.share is not None:
         text += "\n" + tr("{share} of the ceiling", share=format_share(point.share))
     if point.bandwidth is not None:

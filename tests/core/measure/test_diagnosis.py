@@ -91,7 +91,7 @@ def test_a_run_says_its_share_of_the_ceiling_and_that_it_is_normal() -> None:
     assert "655.2 GB/s" in said["reach"].evidence
     # In the middle: 936 / 5.41315 = 172.9; 70 % of it is 121, expected are 60 to 80 %.
     assert said["normal"].evidence == (
-        "Expected at depth 4,128: 103.8 to 138 tok/s; measured: 121 tok/s."
+        "Expected at depth 4,128: 104 to 138 tok/s; measured: 121 tok/s."
     )
 
 
