@@ -21,8 +21,9 @@ from core.model import model_from
 from core.plan.engines import RULES
 from gui.panels.help.about import PARTS
 from gui.theme import Theme
+from gui.widgets.elided_text import plain_tip
 from tests.support import every_page, scenes
-from tests.support.marking import marked
+from tests.support.marking import bare, marked
 from tests.support.untranslated import left_over, painted, words_of
 
 # What is never translated.
@@ -76,8 +77,10 @@ def names() -> list[str]:
 
 
 def folders(own: Path) -> list[str]:
-    """Where the files of a test and the specimens lie: words of whoever runs it."""
-    return [str(own), str(resources.specimens()[0].parent)]
+    """Where the files of a test and the specimens lie, in a tip perhaps folded: words of whoever
+    runs it."""
+    tip = plain_tip(str(own / "model.gguf"))
+    return [bare(tip).strip(), str(own), str(resources.specimens()[0].parent)]
 
 
 def leaks(places: Iterable[tuple[str, QWidget]], names: list[str]) -> Iterator[str]:
