@@ -115,13 +115,18 @@ def default_path() -> Path:
 def load(path: Path) -> Settings:
     """Read the settings; defaults where there are none. Never raises."""
     try:
-        with open_file(path) as file:
-            data = file.read(_SIZE_LIMIT + 1)
+        return _loaded(path)
     except FileNotFoundError:
         return Settings()
-    except OSError as error:
-        logging.warning("settings could not be read (%s) and are kept as a copy", error)
-        return _set_aside(path)
+    except OSError as error:  # it may be readable once they are saved
+        logging.warning("settings could not be read: %s", error)
+        return Settings()
+
+
+def _loaded(path: Path) -> Settings:
+    """Those of a file; the defaults for one that is not understood. Raises OSError."""
+    with open_file(path) as file:
+        data = file.read(_SIZE_LIMIT + 1)
     try:
         if len(data) > _SIZE_LIMIT:
             raise ValueError("far too long")
@@ -130,15 +135,15 @@ def load(path: Path) -> Settings:
             raise ValueError("not a version that this program knows")
     except (ValueError, RecursionError) as error:
         logging.warning("settings were not understood (%s) and are kept as a copy", error)
-        return _set_aside(path)
+        _set_aside(path)
+        return Settings()
     return _from_json(stored)
 
 
-def _set_aside(path: Path) -> Settings:
-    """The defaults, with what was there kept from being written over."""
+def _set_aside(path: Path) -> None:
+    """Keep what is there from being written over."""
     with suppress(OSError):
         path.replace(path.with_suffix(".json.kept"))
-    return Settings()
 
 
 def save(path: Path, settings: Settings) -> None:
@@ -151,8 +156,15 @@ def save(path: Path, settings: Settings) -> None:
 def save_changes(path: Path, base: Settings, mine: Settings) -> Settings:
     """Write what ``mine`` changed since ``base``, and keep whatever another window has stored in
     the meantime. Returns all that is stored now. Raises OSError."""
-    stored = load(path)
-    if stored == Settings():  # nothing is stored, or nothing that could be read
+    try:
+        stored = _loaded(path)
+    except FileNotFoundError:
+        stored = base
+    except OSError as error:
+        logging.warning("settings could not be read (%s) and are kept as a copy", error)
+        _set_aside(path)
+        stored = base
+    if stored == Settings():  # nothing is stored, or nothing that was understood
         stored = base
     changed: dict[str, Any] = _changes(base, mine, stored)
     for name in ("recent_files", "links"):

@@ -84,7 +84,7 @@ def at_once(act: Callable[[], object]) -> object:
 def test_settings_are_the_defaults_and_can_be_saved_again(path: Path) -> None:
     assert at_once(lambda: settings.load(path)) == settings.Settings()
     kept = settings.Settings(language="es")
-    settings.save(path, kept)
+    at_once(lambda: settings.save_changes(path, settings.Settings(), kept))
     assert settings.load(path) == kept
 
 

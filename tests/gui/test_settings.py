@@ -105,6 +105,23 @@ def test_a_file_that_cannot_be_read_is_not_written_over(
     assert settings.load(path.with_suffix(".json.kept")) == FULL
 
 
+def test_a_file_that_could_not_be_read_for_a_moment_loses_nothing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while another program holds it, or a network is away."""
+    settings.save(path, FULL)
+
+    def away(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(settings, "open_file", away)
+        base = settings.load(path)
+    assert base == Settings()
+    settings.save_changes(path, base, replace(base, tips=False))
+    assert settings.load(path) == replace(FULL, tips=False)
+
+
 def test_a_value_of_the_wrong_type_costs_only_itself(path: Path) -> None:
     path.parent.mkdir()
     stored = {
