@@ -69,9 +69,12 @@ def load(path: Path | None = None) -> Stored:
     except FileNotFoundError:
         return Stored()
     except ValueError as error:
-        with suppress(OSError):
-            path.replace(path.with_suffix(".json.kept"))
-        return Stored((), _problem(tr("Your machines could not be read: {why}.", why=error), path))
+        problem = _problem(tr("Your machines could not be read: {why}.", why=error), path)
+        if isinstance(error, places.UnreadableError):
+            advice = tr("Check the disk or the network share, then try again.")
+            return Stored((), replace(problem, advice=advice))
+        _set_aside(path)
+        return Stored((), problem)
     machines, wrong = [], []
     for each in listed:
         try:
@@ -92,8 +95,21 @@ def load(path: Path | None = None) -> Stored:
 
 
 def save(machines: Iterable[Machine], path: Path | None = None) -> None:
-    """Write the user's machines whole or not at all. Raises OSError."""
-    places.write_json(path or default_path(), _file(machines))
+    """Write the user's machines whole or not at all. What cannot be read is not written over, but
+    kept beside them. Raises OSError."""
+    path = path or default_path()
+    try:
+        places.read_json(path)
+    except FileNotFoundError:
+        pass
+    except ValueError:
+        _set_aside(path)
+    places.write_json(path, _file(machines))
+
+
+def _set_aside(path: Path) -> None:
+    with suppress(OSError):
+        path.replace(path.with_suffix(".json.kept"))
 
 
 def find(id: str, path: Path | None = None) -> Machine:

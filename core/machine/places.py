@@ -40,9 +40,13 @@ def home_of(environ: Mapping[str, str] = os.environ) -> Path:
         return Path("/")
 
 
+class UnreadableError(ValueError):
+    """A file that the system does not give, now: another time it may."""
+
+
 def read_json(path: Path) -> object:
-    """What a JSON file holds. Raises FileNotFoundError, and ValueError with a sentence for
-    anything that is no JSON of ours."""
+    """What a JSON file holds. Raises FileNotFoundError, UnreadableError, and ValueError with a
+    sentence for anything that is no JSON of ours."""
     try:
         with open_file(path) as file:
             data = file.read(_SIZE_LIMIT + 1)
@@ -50,7 +54,7 @@ def read_json(path: Path) -> object:
         raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ValueError(
+        raise UnreadableError(
             tr("{name} could not be read: {why}", name=path.name, why=reason)
         ) from None
     if len(data) > _SIZE_LIMIT:

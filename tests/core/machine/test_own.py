@@ -168,6 +168,30 @@ def test_a_file_that_is_missing_or_a_folder_is_said_to_be_so(tmp_path: Path) -> 
         own.opened(tmp_path)
 
 
+def test_a_file_that_cannot_be_read_stays_and_is_never_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while a network is away, or a file that belongs to another user."""
+    path = tmp_path / "machines.json"
+    own.save(own.added((), PC, "One"), path)
+
+    def away(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(places, "open_file", away)
+        stored = own.load(path)
+        assert stored.machines == ()
+        assert stored.problem is not None and "Permission denied" in stored.problem.message
+        assert "kept as" not in stored.problem.advice
+    assert [m.name for m in own.load(path).machines] == ["One"]
+    with monkeypatch.context() as patched:
+        patched.setattr(places, "open_file", away)
+        own.save(own.added(own.load(path).machines, PC, "Two"), path)
+    assert [m.name for m in own.load(path).machines] == ["Two"]
+    assert [m.name for m in own.load(tmp_path / "machines.json.kept").machines] == ["One"]
+
+
 def test_one_bad_machine_costs_only_itself(tmp_path: Path) -> None:
     path = tmp_path / "machines.json"
     own.save(own.added((), PC, "One"), path)
