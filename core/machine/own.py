@@ -44,6 +44,10 @@ _NAME_LENGTH = 80
 _THERE = mark("Measured on that computer.")
 
 
+class _NewerError(ValueError):
+    """A file that a newer version of the program understands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """The machines that the user keeps, and what was wrong with their file."""
@@ -73,6 +77,9 @@ def load(path: Path | None = None) -> Stored:
         if isinstance(error, places.UnreadableError):
             advice = tr("Check the disk or the network share, then try again.")
             return Stored((), replace(problem, advice=advice))
+        if isinstance(error, _NewerError):
+            advice = tr("It is left as it is, for the newer version.")
+            return Stored((), replace(problem, advice=advice))
         _set_aside(path)
         return Stored((), problem)
     machines, wrong = [], []
@@ -99,7 +106,7 @@ def save(machines: Iterable[Machine], path: Path | None = None) -> None:
     kept beside them. Raises OSError."""
     path = path or default_path()
     try:
-        places.read_json(path)
+        _listed(places.read_json(path))
     except FileNotFoundError:
         pass
     except ValueError:
@@ -198,7 +205,7 @@ def _listed(values: object) -> list[object]:
     if not isinstance(version, int) or not isinstance(listed, list):
         raise ValueError(tr("this is no file of machines"))
     if version > VERSION:
-        raise ValueError(tr("this file of machines was made by a newer version of the program"))
+        raise _NewerError(tr("this file of machines was made by a newer version of the program"))
     if len(listed) > _MOST:
         raise ValueError(
             tr("it lists {count:,} machines; {most:,} is the most", count=len(listed), most=_MOST)

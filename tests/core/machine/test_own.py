@@ -140,7 +140,6 @@ def test_a_report_of_this_computer_opens_as_another_machine(tmp_path: Path) -> N
         b"{}",
         b"[]",
         b'"text"',
-        b'{"version": 99, "kind": "weighbridge machines", "machines": []}',
         b'{"version": 1, "kind": "weighbridge machines", "machines": {}}',
         b'{"schema": 2, "devices": [{}]}',
         b'{"schema": 1, "devices": []}',
@@ -190,6 +189,21 @@ def test_a_file_that_cannot_be_read_stays_and_is_never_written_over(
         own.save(own.added(own.load(path).machines, PC, "Two"), path)
     assert [m.name for m in own.load(path).machines] == ["Two"]
     assert [m.name for m in own.load(tmp_path / "machines.json.kept").machines] == ["One"]
+
+
+def test_a_file_of_a_newer_version_waits_for_it(tmp_path: Path) -> None:
+    path = tmp_path / "machines.json"
+    own.save(own.added((), PC, "One"), path)
+    newer = json.dumps({**json.loads(path.read_text()), "version": 2})
+    path.write_text(newer)
+    stored = own.load(path)
+    assert stored.machines == ()
+    assert stored.problem is not None and "newer version" in stored.problem.message
+    assert "left as it is" in stored.problem.advice
+    assert path.read_text() == newer
+    own.save(own.added((), PC, "Two"), path)  # it is not lost where this version keeps some
+    assert [m.name for m in own.load(path).machines] == ["Two"]
+    assert (tmp_path / "machines.json.kept").read_text() == newer
 
 
 def test_one_bad_machine_costs_only_itself(tmp_path: Path) -> None:
