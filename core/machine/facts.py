@@ -8,6 +8,7 @@ GPU does so when the user says so: the driver's figure is a peak that makers vou
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,18 +53,24 @@ def default_path() -> Path:
 def load(path: Path | None = None) -> tuple[MeasuredRate, ...]:
     """What was measured; nothing where there is no file that can be understood. Never raises."""
     try:
-        values = places.read_json(path or default_path())
+        listed = _listed(path or default_path())
     except (FileNotFoundError, ValueError):
         return ()
-    if not isinstance(values, dict) or values.get("version") != VERSION:
-        return ()
-    listed = values.get("rates")
-    found = [_rate(each) for each in listed[:_MOST]] if isinstance(listed, list) else []
+    found = [_rate(each) for each in listed[:_MOST]]
     return tuple(rate for rate in found if rate is not None)
 
 
 def save(rates: Iterable[MeasuredRate], path: Path | None = None) -> None:
-    """Write what was measured, whole or not at all. Raises OSError."""
+    """Write what was measured, whole or not at all. What this version does not understand is kept
+    beside it. Raises OSError."""
+    path = path or default_path()
+    try:
+        _listed(path)
+    except FileNotFoundError:
+        pass
+    except ValueError:
+        with suppress(OSError):
+            path.replace(path.with_suffix(".json.kept"))
     listed = [
         {
             "device": rate.device,
@@ -76,7 +83,18 @@ def save(rates: Iterable[MeasuredRate], path: Path | None = None) -> None:
         }
         for rate in rates
     ]
-    places.write_json(path or default_path(), {"version": VERSION, "rates": listed})
+    places.write_json(path, {"version": VERSION, "rates": listed})
+
+
+def _listed(path: Path) -> list[object]:
+    """The rates of a file. Raises FileNotFoundError, and ValueError where there are none."""
+    values = places.read_json(path)
+    listed = values.get("rates") if isinstance(values, dict) else None
+    if not isinstance(values, dict) or values.get("version") != VERSION:
+        raise ValueError("another version")
+    if not isinstance(listed, list):
+        raise ValueError("no rates")
+    return listed
 
 
 def remembered(

@@ -104,3 +104,15 @@ def test_a_doubtful_rate_replaces_a_doubtful_one_and_none_that_stands() -> None:
     assert again.value == 9e9
     (better,) = facts.remembered(doubtful, PC, facts.RAM, rate(43e9))
     assert (better.value, better.note) == (43e9, "")
+
+
+@pytest.mark.parametrize("content", ['{"version": 2, "rates": [], "more": 1}', "no json", "[]"])
+def test_what_this_version_does_not_understand_is_not_written_over(
+    tmp_path: Path, content: str
+) -> None:
+    path = tmp_path / "facts.json"
+    path.write_text(content)
+    made = facts.remembered((), PC, facts.RAM, rate(43e9))
+    facts.save(made, path)
+    assert facts.load(path) == made
+    assert path.with_suffix(".json.kept").read_text() == content
