@@ -36,6 +36,8 @@ _PATIENCE = 3.0  # seconds that the first window may take to answer
 _BREATH = 0.05
 _MOST_BYTES = 1 << 20
 _TAKEN = b"taken"
+_PLACE = "weighbridge-"
+_MOST_OF_A_FOLDER = 103 - len(f"/{_PLACE}12345678/s")
 # Nobody there, another program, a key that is not ours, or a note that is damaged.
 _NOT_HEARD = (
     OSError,
@@ -156,8 +158,10 @@ class Instance(QObject):
     def _address(self) -> str:
         if sys.platform == "win32":
             return rf"\\.\pipe\weighbridge-{secrets.token_hex(16)}"
-        # Short, because the path of a socket has at most 103 bytes; nobody else may look inside.
-        self._place = Path(tempfile.mkdtemp(prefix="weighbridge-"))
+        # The path of a socket has at most 103 bytes: where the folder for passing things has a long
+        # name, that of the system serves. Nobody else may look inside.
+        long = len(os.fsencode(tempfile.gettempdir())) > _MOST_OF_A_FOLDER
+        self._place = Path(tempfile.mkdtemp(prefix=_PLACE, dir="/tmp" if long else None))
         return str(self._place / "s")
 
     def _hear(self) -> None:

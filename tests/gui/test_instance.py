@@ -94,6 +94,23 @@ def test_a_start_without_a_file_only_wants_the_window(
     assert came.args == [[], ""]
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a path is the address of a socket")
+@pytest.mark.parametrize("letters", [60, 150])
+def test_a_folder_for_passing_things_may_have_a_long_name(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, letters: int
+) -> None:
+    folder = tmp_path / ("é " * (letters // 2)).strip()
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    first = Instance(tmp_path, SCREEN)
+    first.listen()
+    with qtbot.waitSignal(first.files_came) as came:
+        assert later(tmp_path, ["/models/a.gguf"])
+    first.close()
+    assert came.args == [["/models/a.gguf"], ""]
+    assert not list(folder.iterdir())
+
+
 def test_another_screen_has_a_window_of_its_own(first: Instance, tmp_path: Path) -> None:
     other = Instance(tmp_path, {"DISPLAY": ":1"})
     assert other.first
