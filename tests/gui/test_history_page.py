@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from zoneinfo import TZPATH
 
 import pytest
 from PySide6.QtCore import QItemSelectionModel, Qt
@@ -308,3 +310,26 @@ def test_everything_has_a_name(page: HistoryPage) -> None:
     detail = page.stack.detail
     for widget in (page.table, page.filter, detail.title, detail.notes, detail.view.table):
         assert widget.accessibleName()
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the zone is the system's alone")
+@pytest.mark.parametrize(
+    ("zone", "shown"),
+    [
+        ("UTC", "2025-12-31 10:45"),
+        ("Pacific/Auckland", "2025-12-31 23:45"),  # 13 hours ahead in summer
+        ("America/St_Johns", "2025-12-31 07:15"),  # three and a half behind in winter
+        ("Pacific/Kiritimati", "2026-01-01 00:45"),  # 14 hours ahead: another year already
+    ],
+)
+def test_a_run_is_dated_by_the_clock_on_the_wall(
+    monkeypatch: pytest.MonkeyPatch, zone: str, shown: str
+) -> None:
+    if not any(Path(folder, zone).is_file() for folder in TZPATH):
+        pytest.skip("the system knows no zones")
+    with monkeypatch.context() as here:
+        here.setenv("TZ", zone)
+        time.tzset()
+        told = local_time("2025-12-31T10:45:00Z")
+    time.tzset()
+    assert told == shown
