@@ -110,12 +110,14 @@ def loaded_window(folder: Path) -> Iterator[tuple[QApplication, MainWindow]]:
     from core.model import model_from
     from gui.document import Document
     from gui.main_window import MainWindow
+    from gui.main_window.kept_settings import KeptSettings
     from gui.theme import Theme, ThemeMode
 
     held = QApplication.instance()
     app = held if isinstance(held, QApplication) else QApplication(sys.argv[:1])
     document = Document()
-    window = MainWindow(document, Theme(app, ThemeMode.LIGHT), folder / "settings.json")
+    kept = KeptSettings(folder / "settings.json")
+    window = MainWindow(document, Theme(app, ThemeMode.LIGHT), kept)
     window.resize(1280, 800)
     window.show()
     gc.freeze()  # as the program does when its event loop begins

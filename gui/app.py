@@ -135,11 +135,13 @@ def _show(files: list[str]) -> int:
     from PySide6.QtGui import QFileOpenEvent
     from PySide6.QtWidgets import QApplication
 
-    from gui import crash, settings
+    from gui import crash
     from gui.document import Document
     from gui.language import Speech
     from gui.main_window import MainWindow
     from gui.main_window.anew import show_again, take_down
+    from gui.main_window.kept_settings import KeptSettings
+    from gui.settings import default_path
     from gui.theme import Theme, icon
     from gui.workers import instance
 
@@ -167,8 +169,7 @@ def _show(files: list[str]) -> int:
     crash_log = crash.CrashLog(crash.default_path())
     crash_log.install()
     status: int | None = None
-    path, speech, theme = settings.default_path(), Speech(application), Theme(application)
-    stored = settings.load(path)
+    kept, speech, theme = KeptSettings(default_path()), Speech(application), Theme(application)
     view: View | None = None
     caller = _Caller()
     application.file_opened.connect(lambda name: caller.ask(lambda w: w.opening.open(name)))
@@ -176,8 +177,8 @@ def _show(files: list[str]) -> int:
     quitting = _quit_on_signals(application, caller)
     try:
         while True:
-            speech.speak(stored.language, stored.numbers)
-            window = MainWindow(Document(), theme, path, stored)
+            speech.speak(kept.now.language, kept.now.numbers)
+            window = MainWindow(Document(), theme, kept)
             crash_log.reported.connect(window.problems.show_failure_inside)
             window.show()
             if view is not None:
@@ -200,7 +201,6 @@ def _show(files: list[str]) -> int:
             if view is None or caller.ended:
                 quitting.setEnabled(False)
                 return status
-            stored = window.settings  # they may not have reached their file
             gc.unfreeze()
             take_down(window)
     finally:

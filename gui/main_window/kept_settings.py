@@ -1,4 +1,4 @@
-"""The settings of one window: in memory at once, in their file where that is asked for."""
+"""The settings of the program: in memory at once, in their file where that is asked for."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from gui.settings import Settings
 
 
 class KeptSettings:
-    """``now`` is what counts. ``state`` tells the fields that the window has at hand: where it
-    stands, and how it is divided. ``now`` counts from the beginning, whatever could be written."""
+    """``now`` is what counts, whatever could be written. The file is read once, for the window
+    and for one that takes its place; what is written is merged with what is there by then.
 
-    def __init__(
-        self, path: Path, state: Callable[[], Mapping[str, Any]], now: Settings | None = None
-    ) -> None:
+    ``state`` tells the fields that the window has at hand: where it stands, and how it is divided.
+    """
+
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._state = state
-        self._stored = settings_file.load(path)
-        self.now = now or self._stored
+        self.state: Callable[[], Mapping[str, Any]] = dict
+        self.now: Settings = settings_file.load(path)
+        self._stored = self.now
 
     def keep(self, settings: Settings | None = None, **changes: Any) -> None:
         """Remember these; written with everything else at the end."""
@@ -31,7 +32,7 @@ class KeptSettings:
     def save(self, settings: Settings | None = None, **changes: Any) -> None:
         """Remember these and write all of it."""
         self.keep(settings, **changes)
-        self.keep(**self._state())
+        self.keep(**self.state())
         try:
             self.now = self._stored = settings_file.save_changes(self.path, self._stored, self.now)
         except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, QTimer
@@ -52,22 +51,14 @@ _SIZE = (1280, 800)
 
 
 class MainWindow(QMainWindow):
-    """Shows a document, and keeps the settings at ``settings_path``.
+    """Shows a document. What else is kept of it lies beside the settings."""
 
-    ``settings`` are those that count already, where they need not be read from there.
-    """
-
-    def __init__(
-        self,
-        document: Document,
-        theme: Theme,
-        settings_path: Path,
-        settings: Settings | None = None,
-    ) -> None:
+    def __init__(self, document: Document, theme: Theme, kept: KeptSettings) -> None:
         super().__init__()
         self.document = document
         self.theme = theme
-        self.kept = KeptSettings(settings_path, self._state, settings)
+        self.kept = kept
+        kept.state = self._state
         document.set_units(self.settings.units)
         document.set_margins(self.settings.margins)
         theme.set_mode(ThemeMode(self.settings.theme))
@@ -77,12 +68,12 @@ class MainWindow(QMainWindow):
         self.finding = Finding(document, self.kept, self)
         self.opening = Opening(document, self.finding, self.kept, self.remembered, self)
         self.file_watch = FileWatch(document, self)
-        self.computer = ThisComputer(document, settings_path.with_name("facts.json"), self)
-        history = settings_path.with_name("checks.jsonl")
+        self.computer = ThisComputer(document, kept.path.with_name("facts.json"), self)
+        history = kept.path.with_name("checks.jsonl")
         self.engine_check = EngineCheck(document, history, self.settings.engine_folder, self)
         self.measuring = Measuring(
             document,
-            settings_path.with_name("runs.sqlite"),
+            kept.path.with_name("runs.sqlite"),
             lambda: self.settings.engine_folder,
             lambda text: self.engine_check.open().take_text(text, "llama-server"),
             self,

@@ -17,6 +17,7 @@ from core.plan.plan import PartKind
 from gui import settings
 from gui.document import Document
 from gui.main_window import MainWindow, anew
+from gui.main_window.kept_settings import KeptSettings
 from gui.panels.plan.beside import Beside
 from gui.theme import Theme
 from gui.workers import computer
@@ -263,7 +264,7 @@ def test_what_shall_stay_free_comes_back_for_its_machine_alone(
 ) -> None:
     monkeypatch.setattr(computer, "detecting", lambda handle: CARD)
     settings.save(tmp_path / "settings.json", settings.Settings(margins={"this": 0}))
-    window = MainWindow(Document(), theme, tmp_path / "settings.json")
+    window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
     qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: window.document.this_computer is not None)

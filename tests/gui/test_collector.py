@@ -22,6 +22,7 @@ from core.tabular import TextFormat
 from core.units import UnitSystem
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.panels.links import RepositoryDialog
 from gui.panels.metadata import MetadataPanel
 from gui.panels.metadata.panel import _ValueWindow
@@ -139,7 +140,7 @@ def test_a_repository_that_was_closed_leaves_no_table_to_the_collector(
 ) -> None:
     answer = Problem("gone", "It is not there.")
     monkeypatch.setattr(links, "listing", lambda link: lambda handle: answer)
-    window = MainWindow(Document(), theme, default_path())
+    window = MainWindow(Document(), theme, KeptSettings(default_path()))
     qtbot.addWidget(window)
     dialog = RepositoryDialog(window.document, RepositoryLink("org/M-GGUF"), window)
     dialog.show()

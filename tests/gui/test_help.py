@@ -21,6 +21,7 @@ from gui import crash, settings
 from gui.document import Document
 from gui.main_window import MainWindow
 from gui.main_window.helping import terms_about
+from gui.main_window.kept_settings import KeptSettings
 from gui.main_window.window_problems import EARLIER_CRASH
 from gui.panels.compare import ComparePage
 from gui.panels.help.about import PARTS, About
@@ -264,7 +265,7 @@ def test_first_steps_are_shown_to_who_is_new_and_dismissed_for_good(
     window.welcome.tips.close_button.click()
     assert not window.welcome.tips.isVisible()
     assert settings.load(window.kept.path).tips is False
-    again = MainWindow(Document(), theme, window.kept.path)
+    again = MainWindow(Document(), theme, KeptSettings(window.kept.path))
     qtbot.addWidget(again)
     again.offer_first_steps()
     assert again.welcome.tips.isHidden()

@@ -24,6 +24,7 @@ from core.plan.verdict import SHORT_WORDS
 from core.units import UnitSystem
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.panels.library import LibraryDialog
 from gui.tables.model_rows import ModelLine, ModelSheet
 from gui.tables.view import SheetView
@@ -275,7 +276,7 @@ def test_the_window_has_one_library_and_opens_from_it(
     path = specimen(models, "Qwen3-4B")
     for name in ("HF_HUB_CACHE", "LLAMA_CACHE", "OLLAMA_MODELS", "XDG_DATA_HOME", "HOME"):
         monkeypatch.setenv(name, str(tmp_path / "nothing"))
-    window = MainWindow(Document(), theme, tmp_path / "settings.json")
+    window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
     qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: window.document.this_computer is not None)

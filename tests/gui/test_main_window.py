@@ -29,6 +29,7 @@ from gui import settings
 from gui.crash import CrashLog
 from gui.document import Document
 from gui.main_window import MainWindow, preferences
+from gui.main_window.kept_settings import KeptSettings
 from gui.panels.help.about import About
 from gui.theme import Theme, ThemeMode, colors
 from gui.widgets.text import Text
@@ -84,7 +85,7 @@ def make_window(
     made: list[MainWindow] = []
 
     def make() -> MainWindow:
-        window = MainWindow(Document(), theme, tmp_path / "settings.json")
+        window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
         qtbot.addWidget(window)
         made.append(window)
         window.show()

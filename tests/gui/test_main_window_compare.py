@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 import resources
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.panels.compare import ComparePage
 from gui.theme import Theme
 from gui.workers import computer
@@ -37,7 +38,7 @@ def start(
     def begin() -> MainWindow:
         for window in made:
             window.close()
-        window = MainWindow(Document(), theme, tmp_path / "settings.json")
+        window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
         made.append(window)
         qtbot.addWidget(window)
         window.resize(1280, 800)

@@ -16,6 +16,7 @@ from core.machine.detect.disk import unknown
 from core.provenance import Number, Rank, Source, Unit
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.main_window.taking_away import file_name
 from gui.main_window.this_computer import ThisComputer
 from gui.theme import Theme
@@ -230,7 +231,9 @@ def test_while_it_is_measured_no_button_asks_for_it_again(
         return measurement(None, "There is too little free memory for it.")
 
     monkeypatch.setattr(computer, "measuring", slow)
-    window = MainWindow(Document(resolve=plans.resolve), theme, tmp_path / "settings.json")
+    window = MainWindow(
+        Document(resolve=plans.resolve), theme, KeptSettings(tmp_path / "settings.json")
+    )
     qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: window.document.this_computer is not None)
@@ -258,7 +261,9 @@ def window(
     rate = facts.MeasuredRate(facts.RAM, 41.5e9, "2026-01-02", RAM, "timed")
     facts.save([rate], tmp_path / "facts.json")
     monkeypatch.setattr(computer, "detecting", lambda handle: here)
-    made = MainWindow(Document(resolve=plans.resolve), theme, tmp_path / "settings.json")
+    made = MainWindow(
+        Document(resolve=plans.resolve), theme, KeptSettings(tmp_path / "settings.json")
+    )
     qtbot.addWidget(made)
     made.show()
     qtbot.waitUntil(lambda: made.document.this_computer is not None)
@@ -284,7 +289,9 @@ def test_the_menu_says_what_was_measured_and_takes_it_back(
 def test_where_nothing_was_measured_there_is_nothing_to_plan_with(
     qtbot: QtBot, theme: Theme, tmp_path: Path, found: list[Machine]
 ) -> None:
-    window = MainWindow(Document(resolve=plans.resolve), theme, tmp_path / "settings.json")
+    window = MainWindow(
+        Document(resolve=plans.resolve), theme, KeptSettings(tmp_path / "settings.json")
+    )
     qtbot.addWidget(window)
     assert not window.commands.use_measured.isEnabled()
     assert not window.commands.use_measured.isChecked()

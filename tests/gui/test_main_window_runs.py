@@ -16,6 +16,7 @@ from core.measure.run import RunStatus
 from core.model import model_from
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.panels.measure import servers
 from gui.theme import Theme
 from gui.workers import computer
@@ -38,7 +39,7 @@ def test_runs_of_this_computer_correct_the_plan_from_the_start(
     history.finish(run)
     history.close()
     monkeypatch.setattr(computer, "detecting", lambda handle: HERE)
-    window = MainWindow(Document(), theme, tmp_path / "settings.json")
+    window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
     qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: bool(window.document.machine.runs))
@@ -66,7 +67,7 @@ def test_an_interrupted_run_comes_back_from_the_history_to_the_page_that_resumes
     history = History(tmp_path / "runs.sqlite")
     history.begin(run, None)
     history.close()
-    window = MainWindow(Document(), theme, tmp_path / "settings.json")
+    window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
     qtbot.addWidget(window)
     window.show()
     path = next(p for p in resources.specimens() if p.name.startswith("Llama-3.1-8B"))
@@ -89,7 +90,7 @@ def test_without_a_history_no_file_is_made(
     qtbot: QtBot, theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(computer, "detecting", lambda handle: HERE)
-    window = MainWindow(Document(), theme, tmp_path / "settings.json")
+    window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
     qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: window.document.this_computer is not None)

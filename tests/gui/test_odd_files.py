@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from core.plan.choice import CACHE_TYPES
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.theme import Theme
 from gui.workers import computer
 from tests.support import plans
@@ -85,7 +86,7 @@ def test_no_file_stops_the_window(
 ) -> None:
     this = plans.machine(id="this", name="The test's computer")
     monkeypatch.setattr(computer, "detecting", lambda handle: this)
-    window = MainWindow(Document(), theme, tmp_path / "settings.json")
+    window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
     qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: window.document.this_computer is not None)

@@ -14,6 +14,7 @@ from core.plan.choice import Choice, Engine
 from gui import settings
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.settings import Settings
 from gui.theme import Theme
 from gui.workers import computer
@@ -32,7 +33,7 @@ def start(
     made: list[MainWindow] = []
 
     def begin() -> MainWindow:
-        window = MainWindow(Document(), theme, tmp_path / "settings.json")
+        window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
         qtbot.addWidget(window)
         window.show()
         qtbot.waitUntil(lambda: window.document.this_computer is not None)

@@ -24,6 +24,7 @@ from core.plan.session.values import Reading
 from core.provenance import Number, Rank, Source, Unit
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.panels.session import SessionPage
 from gui.panels.session.request import moment_words
 from gui.theme import Theme
@@ -391,7 +392,7 @@ def test_the_window_opens_it_by_its_key_and_keeps_the_session(
     monkeypatch.setattr(computer, "detecting", lambda handle: HOST)
     path = tmp_path / "settings.json"
     for turns in (5, 6):
-        window = MainWindow(Document(), theme, path)
+        window = MainWindow(Document(), theme, KeptSettings(path))
         qtbot.addWidget(window)
         window.show()
         document = window.document

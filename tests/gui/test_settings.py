@@ -10,6 +10,7 @@ import pytest
 
 from core.units import UnitSystem
 from gui import settings
+from gui.main_window.kept_settings import KeptSettings
 from gui.settings import Settings, StoredComparison
 
 FULL = Settings(
@@ -218,6 +219,26 @@ def test_two_windows_keep_what_each_put_into_the_same_lists(path: Path) -> None:
         currency="EUR",
         models=(),
     )
+
+
+def test_what_could_not_be_written_counts_and_is_written_beside_what_came_meanwhile(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.save(path, FULL)
+    kept = KeptSettings(path)
+
+    def fail(path: Path, stored: Settings) -> None:
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(settings, "save", fail)
+        kept.save(theme="light")
+    assert kept.now.theme == "light"
+    assert settings.load(path) == FULL
+    settings.save(path, replace(FULL, units=UnitSystem.GIB))
+    kept.save()
+    assert settings.load(path) == kept.now
+    assert kept.now == replace(FULL, theme="light", units=UnitSystem.GIB)
 
 
 def test_a_full_list_of_recent_files_takes_what_both_windows_opened(path: Path) -> None:

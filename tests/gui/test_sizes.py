@@ -15,6 +15,7 @@ import resources
 from core.machine import Machine, catalogue, combine, custom, with_ram
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.theme import Theme
 from tests.support import plans
 from tests.support.cut import cut
@@ -117,7 +118,7 @@ def test_a_larger_font_asks_for_no_larger_window(
     larger.setPointSizeF(13)
     qapp.setFont(larger)
     try:
-        again = MainWindow(Document(), window.theme, window.kept.path)
+        again = MainWindow(Document(), window.theme, KeptSettings(window.kept.path))
         qtbot.addWidget(again)
         again.show()
         weigh(qtbot, again, "Qwen3.6-35B", card)

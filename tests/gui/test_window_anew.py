@@ -16,6 +16,7 @@ from core.machine import catalogue
 from gui import app, settings
 from gui.document import Document
 from gui.main_window import MainWindow, anew, preferences
+from gui.main_window.kept_settings import KeptSettings
 from gui.main_window.measuring import Measuring
 from gui.theme import Theme
 from gui.workers import computer
@@ -115,7 +116,7 @@ def test_of_a_window_that_another_took_the_place_of_nothing_is_kept(
     monkeypatch.setattr(computer, "detecting", lambda handle: HERE)
 
     def used() -> tuple[ref[MainWindow], ref[Document]]:
-        window = MainWindow(Document(), theme, tmp_path / "settings.json")
+        window = MainWindow(Document(), theme, KeptSettings(tmp_path / "settings.json"))
         window.show()
         every_page.open_specimen(window, "Qwen3-4B")
         for _ in (*every_page.pages(window), *every_page.dialogs(window)):

@@ -24,6 +24,7 @@ from core.problems import Problem
 from gui.document import Document
 from gui.language import Speech
 from gui.main_window import MainWindow, preferences
+from gui.main_window.kept_settings import KeptSettings
 from gui.panels.compare import ComparePage
 from gui.panels.explain.page import ExplainPage
 from gui.panels.measure import servers
@@ -220,7 +221,7 @@ def window_of(
         patch.object(banner, "place", partial(_place_as_if, folder)),
         patch.object(panel, "_place", lambda file: tr("in {folder}", folder="/models")),
     ):
-        window = MainWindow(Document(), theme, folder / "settings.json")
+        window = MainWindow(Document(), theme, KeptSettings(folder / "settings.json"))
         try:
             preferences.choose_theme(window, mode)
             window.resize(*size)

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from core.machine.machine import Machine
 from gui.document import Document
 from gui.main_window import MainWindow
+from gui.main_window.kept_settings import KeptSettings
 from gui.theme import Theme
 from gui.workers import computer
 
@@ -29,7 +30,7 @@ def shown_window(
     """A window that has looked at its computer; closed at the end. ``folder`` takes its settings;
     ``active`` waits until it has the keyboard."""
     with patch.object(computer, "detecting", lambda handle: here):
-        made = MainWindow(Document(), theme, folder / "settings.json")
+        made = MainWindow(Document(), theme, KeptSettings(folder / "settings.json"))
         qtbot.addWidget(made)
         if size is not None:
             made.resize(*size)
