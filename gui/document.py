@@ -17,7 +17,7 @@ from PySide6.QtGui import QUndoCommand, QUndoStack
 
 from core import plan as core_plan
 from core.language import listed, mark, tr
-from core.machine.machine import Backend, Device, DeviceKind, Machine, with_margin
+from core.machine.machine import THIS_COMPUTER, Backend, Device, DeviceKind, Machine, with_margin
 from core.model.model import Model
 from core.plan.choice import Choice
 from core.plan.plan import Plan
@@ -37,7 +37,7 @@ _NOTE = mark("still looking at this computer")
 # What stands in for this computer until it has been looked at: every figure is unknown.
 LOOKING = Machine(
     id="this",
-    name=mark("This computer"),
+    name=THIS_COMPUTER,
     devices=(
         Device(
             name="RAM",

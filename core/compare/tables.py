@@ -13,7 +13,7 @@ from core.compare.machines import PER, MachineRow
 from core.compare.models import FAR, ModelRow
 from core.gguf import display
 from core.language import mark, tr, trc, written
-from core.machine.machine import Device, Machine, english_name
+from core.machine.machine import Device, Machine, spoken_name
 from core.plan.plan import Verdict
 from core.plan.verdict import REFUSED, SHORT_WORDS
 from core.provenance import N, Number, Rank, Source, Unit, format_value
@@ -34,8 +34,8 @@ def machine_columns(currency: str = "") -> tuple[Column[MachineRow], ...]:
         Column(
             "machine",
             tr("Machine"),
-            lambda r: display(r.machine.name),
-            plain=lambda r: display(english_name(r.machine)),
+            lambda r: display(spoken_name(r.machine.name)),
+            plain=lambda r: display(r.machine.name),
             number=False,
         ),
         *_fit(lambda r: r.figures),

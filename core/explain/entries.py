@@ -9,7 +9,7 @@ from functools import cache
 from core.explain.addresses import address
 from core.explain.published import runs_with_a_share
 from core.language import mark, tr, written
-from core.machine.machine import Machine, OwnRun, english_name
+from core.machine.machine import Machine, OwnRun
 from core.plan.speed.calibration import BACKEND_NAMES
 from core.plan.speed.published import PublishedRun
 from core.units import format_bandwidth, format_rate, format_share, format_tokens
@@ -106,7 +106,7 @@ def _own(id: str, run: OwnRun, machine: Machine, ceiling: float, size: int) -> E
     name = _NAMES.get(run.backend, run.backend)
     return Entry(
         id,
-        english_name(machine),
+        machine.name,
         name,
         "",
         run.title,

@@ -15,6 +15,7 @@ from core.machine.machine import (
     Machine,
     counted,
     nothing_used,
+    spoken_name,
     unknown_bandwidth,
 )
 from core.problems import Problem, Severity
@@ -83,7 +84,7 @@ def combine(*machines: Machine) -> Machine:
             raise ValueError(
                 tr(
                     "{machine} has one memory for everything; it cannot be combined with others",
-                    machine=each.name,
+                    machine=spoken_name(each.name),
                 )
             )
     hosts = [h for each in machines if (h := each.host) is not None]

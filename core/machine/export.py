@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from core.machine.bandwidth import BandwidthMeasurement
 from core.machine.link import Link
-from core.machine.machine import Device, Disk, Machine, english_name
+from core.machine.machine import Device, Disk, Machine
 from core.problems import as_values
 from core.provenance import Number
 
@@ -24,7 +24,7 @@ def as_dict(machine: Machine) -> Plain:
     return {
         "schema": SCHEMA,
         "id": machine.id,
-        "name": english_name(machine),
+        "name": machine.name,
         "devices": [_device(device) for device in machine.devices],
         "disk": None if machine.disk is None else _disk(machine.disk),
         "problems": [as_values(problem) for problem in machine.problems],

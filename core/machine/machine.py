@@ -12,7 +12,10 @@ from core.machine.rows import RowKind
 from core.problems import Problem
 from core.provenance import Number, Rank, Source, Unit
 
-_HERE = mark("This computer: ")
+THIS_COMPUTER = mark("This computer")
+# What the program itself calls a machine, or begins its name with, and what follows then.
+_OWN_WORDS = (THIS_COMPUTER, mark("Host"))
+_COLON = ": "
 
 
 class DeviceKind(StrEnum):
@@ -131,10 +134,11 @@ class Machine:
     """A computer. ``devices`` lists GPUs first and the host last; there is always a host,
     except on a unified machine, whose one device is both.
 
-    ``id`` is "this", "custom" or a catalogue id. ``problems`` tell what detection could not see.
-    ``runs`` are the user's own measurements on it.
-    ``disk`` is the one below the user's own files, None for a machine that is not this one; the
-    disk of a certain file is ``disk_of(path)``.
+    ``id`` is "this", "custom" or a catalogue id. ``name`` is what files get, in English but for
+    figures that somebody typed; a reader is shown ``spoken_name`` of it. ``problems`` tell what
+    detection could not see. ``runs`` are the user's own measurements on it. ``disk`` is the one
+    below the user's own files, None for a machine that is not this one; the disk of a certain file
+    is ``disk_of(path)``.
     """
 
     id: str
@@ -169,25 +173,20 @@ def counted(names: Sequence[str]) -> list[str]:
 
 
 def named_here(label: str) -> str:
-    """What this computer is called, by what it has."""
-    return tr(_HERE) + label
+    """The name of this computer, by what it has: "This computer: RTX 3090"."""
+    return THIS_COMPUTER + _COLON + label
 
 
-def bare_name(machine: Machine) -> str:
-    """The name of a machine without the words that this computer's begins with."""
-    return machine.name.removeprefix(_HERE).removeprefix(tr(_HERE))
-
-
-def english_name(machine: Machine) -> str:
-    """The name as files have it, whatever the reader's language."""
-    bare = bare_name(machine)
-    return machine.name if bare == machine.name else _HERE + bare
+def bare_name(name: str) -> str:
+    """The name of a machine without the words that this computer's begins with: "RTX 3090"."""
+    return name.removeprefix(THIS_COMPUTER + _COLON)
 
 
 def spoken_name(name: str) -> str:
-    """What `english_name` gave, in the reader's language."""
-    bare = name.removeprefix(_HERE)
-    return name if bare == name else named_here(bare)
+    """The name of a machine as a reader is shown it: what the program calls it in their language,
+    what makers and owners call it as it is."""
+    own, colon, label = name.partition(_COLON)
+    return tr(own) + colon + label if own in _OWN_WORDS else name
 
 
 def unknown_bytes(origin: str, note: str) -> Number[int]:

@@ -134,7 +134,7 @@ def added(machines: tuple[Machine, ...], machine: Machine, name: str = "") -> tu
 
     A name that is taken gets a number.
     """
-    wanted = " ".join((name or bare_name(machine)).split())[:_NAME_LENGTH]
+    wanted = " ".join((name or bare_name(machine.name)).split())[:_NAME_LENGTH]
     wanted = wanted or tr("Machine")
     name = _free(wanted, {m.name for m in machines}, "{} ({})")
     slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "machine"
@@ -218,7 +218,7 @@ def _elsewhere(machine: Machine) -> Machine:
     return replace(
         machine,
         id="custom" if machine.id == "this" or machine.id.startswith(PREFIX) else machine.id,
-        name=bare_name(machine),
+        name=bare_name(machine.name),
         devices=tuple(_reported(device) for device in machine.devices),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.language import tr
-from core.machine.machine import Backend, DeviceKind, Machine
+from core.machine.machine import Backend, DeviceKind, Machine, spoken_name
 from core.model.cache_size import padded_context
 from core.model.model import Model
 from core.plan.choice import Choice, FlashAttention
@@ -70,7 +70,7 @@ def fill(model: Model, machine: Machine, choice: Choice) -> tuple[Settings, tupl
                 "no-gpu",
                 tr(
                     "{machine} has no GPU for the {backend} backend; everything is planned in RAM.",
-                    machine=tr(machine.name),
+                    machine=spoken_name(machine.name),
                     backend=choice.backend,
                 ),
                 Severity.WARNING,

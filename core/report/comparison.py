@@ -9,6 +9,7 @@ from core.compare.columns import heading
 from core.compare.machines import MachineRow
 from core.compare.tables import machine_columns
 from core.machine.around import Ram
+from core.machine.machine import spoken_name
 from core.model.model import Model
 from core.plan.plan import Plan, SpeedPlan
 from core.problems import Problem, as_values
@@ -53,7 +54,8 @@ def comparison_text(
     found = [problem_line(problem) for problem in _of_model(plan.model)]
     for row in rows:
         found += [
-            f"{row.machine.name}: {problem_line(problem)}" for problem in _of_plan(row.figures.plan)
+            f"{spoken_name(row.machine.name)}: {problem_line(problem)}"
+            for problem in _of_plan(row.figures.plan)
         ]
     if found:
         lines += ["", *found]

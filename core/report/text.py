@@ -10,7 +10,7 @@ from pathlib import Path
 from core import tabular
 from core.gguf import display, excerpt
 from core.language import mark, tr, trc, trn
-from core.machine.machine import DeviceKind, Machine
+from core.machine.machine import DeviceKind, Machine, spoken_name
 from core.model.cache_size import bytes_per_token
 from core.model.labels import mix_of
 from core.plan import LargestContext, engine_words, largest_contexts, reason, resolve
@@ -116,7 +116,7 @@ def _memory(plan: Plan, system: UnitSystem) -> list[str]:
         tr(
             "memory on {machine} with {engine}: context {tokens}, {slots}, K {k}, V {v}, "
             "ubatch {ubatch}, flash attention {state}",
-            machine=display(plan.machine.name),
+            machine=display(spoken_name(plan.machine.name)),
             engine=settings.engine,
             tokens=format_tokens(settings.context),
             slots=_slots(settings),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def save(window: MainWindow) -> None:
     """Ask for a place, and write the report on the machine that is planned for there."""
     machine, say = window.document.machine, window.message.say
-    suggested = places.home_of() / f"{file_name(bare_name(machine)) or 'machine'}.json"
+    suggested = places.home_of() / f"{file_name(bare_name(machine.name)) or 'machine'}.json"
     chosen, _ = QFileDialog.getSaveFileName(
         window, tr("Save machine report"), str(suggested), tr("Machine reports (*.json)")
     )

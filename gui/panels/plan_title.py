@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.gguf import display
 from core.language import tr
+from core.machine.machine import spoken_name
 from core.plan.plan import Plan
 
 
@@ -14,9 +15,9 @@ def plan_title(plan: Plan | None, *, model: bool = True, machine: bool = True) -
     settings, own = plan.settings, plan.model
     name = f"{own.name or own.architecture} {settings.requantize or own.label}".strip()
     if model and machine:
-        name = tr("{model} on {machine}", model=name, machine=plan.machine.name)
+        name = tr("{model} on {machine}", model=name, machine=spoken_name(plan.machine.name))
     elif machine:
-        name = plan.machine.name
+        name = spoken_name(plan.machine.name)
     elif not model:
         name = ""
     return tr(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QFocusEvent, QWheelEvent
@@ -10,6 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QDialogButtonBox,
 from pytestqt.qtbot import QtBot
 
 from core.machine import catalogue, combine, custom, own
+from core.machine.machine import named_here
 from core.units import UnitSystem
 from gui.document import Document
 from gui.panels.plan.combination import CombinationDialog
@@ -247,6 +250,11 @@ def test_a_name_that_has_its_memory_says_it_once(picker: MachinePicker) -> None:
     QTest.keyClicks(picker.box, "rtx 3060 12")
     lines = picker.completer.model()
     assert lines.index(0, 0).data() == "GeForce RTX 3060 12 GB, 360 GB/s"
+
+
+def test_this_computer_is_told_by_its_cards_once() -> None:
+    here = replace(catalogue.machine("nvidia-geforce-rtx-3090"), id="this", name=named_here("3090"))
+    assert summary(here, UnitSystem.GIB) == "This computer: 3090, 24.0 GiB"
 
 
 def test_one_line_never_mixes_gib_and_gb() -> None:

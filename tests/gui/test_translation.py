@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from core.explain import glossary
 from core.gguf import open_file
 from core.language import NAMES
 from core.machine import catalogue
+from core.machine.machine import named_here
 from core.machine.rows import PHRASES
 from core.model import model_from
 from core.plan.engines import RULES
@@ -121,3 +123,20 @@ def test_every_word_of_a_tab_and_a_dialog_can_be_translated(
         shown = chain(every_page.pages(window), every_page.dialogs(window))
         found = list(leaks(shown, [*folders(tmp_path), *names]))
     assert not found, "\n".join(found)
+
+
+def test_this_computer_is_named_in_the_readers_words_wherever_it_is_shown(
+    theme: Theme, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = replace(scenes.machine(), id="this", name=named_here("RTX 3090"))
+    monkeypatch.setattr(scenes, "machine", lambda: here)
+    (fits,) = (scene for scene in scenes.SCENES if scene.name == "fits")
+    told: set[str] = set()
+    with marked(), scenes.window_of(fits, scenes.WIDE, theme, tmp_path) as window:
+        every_page.settle(window)
+        for _, root in chain(every_page.pages(window), every_page.dialogs(window)):
+            with painted() as drawn:
+                root.grab()
+            told |= {*drawn, *(text for _, text in words_of(root))}
+    assert not [text for text in told if here.name in text]
+    assert [text for text in told if "⟦This computer⟧: RTX 3090" in text]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from core.machine.machine import Device, DeviceKind, english_name
+from core.machine.machine import Device, DeviceKind
 from core.model import fingerprint
 from core.plan import resolve
 from core.plan.plan import DepthPoint, DevicePlan, PartKind, Plan, Settings
@@ -122,7 +122,7 @@ def snapshot(
         label=plan.weights.label,
         path=str(plan.model.file.header.path),
         file_bytes=plan.weights.bytes,
-        machine=english_name(plan.machine),
+        machine=plan.machine.name,
         settings=asdict((asked or plan).settings),
         parameters=plan.weights.parameters,
         weights=plan.weights.bytes,

@@ -92,7 +92,7 @@ def _tried(
 
 
 def _named(machine: Machine, part: str) -> str:
-    return tr("{machine}, with {part}", machine=tr(machine.name), part=part)
+    return tr("{machine}, with {part}", machine=machine.name, part=part)
 
 
 def _with(machine: Machine, old: Device, new: Device) -> Machine:

@@ -8,6 +8,7 @@ from pathlib import Path
 from core.drawing.tones import PARTS
 from core.gguf import display, excerpt
 from core.language import code, mark, tr, trc, written
+from core.machine.machine import spoken_name
 from core.plan.plan import DevicePlan, Plan, Verdict
 from core.plan.verdict import REFUSED, WORDS, reason, why_refused
 from core.problems import Problem
@@ -52,7 +53,10 @@ def html(plan: Plan, system: UnitSystem = UnitSystem.GIB, made: str = "") -> str
             element("meta", charset="utf-8"),
             element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
             element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            element("title", tr("{model} on {machine}", model=name, machine=plan.machine.name)),
+            element(
+                "title",
+                tr("{model} on {machine}", model=name, machine=spoken_name(plan.machine.name)),
+            ),
             element("style", Markup(style())),
         ),
         element("body", element("main", *body)),
@@ -78,8 +82,8 @@ def _head(plan: Plan, name: str, system: UnitSystem) -> Markup:
         refused = why_refused(plan.problems)
         verdict = Verdict.DOES_NOT_FIT if refused else plan.verdict
         word = tr(REFUSED if refused else WORDS[verdict])
-        machine, why = plan.machine.name, tr(refused) or reason(plan, system)
-        if refused or tr(machine) not in why:
+        machine, why = spoken_name(plan.machine.name), tr(refused) or reason(plan, system)
+        if refused or machine not in why:
             why = tr("On {machine}: {reason}", machine=machine, reason=why)
         made += [
             element("p", f"{_ICONS[verdict.value]} {word}", class_=f"verdict {verdict}"),

@@ -31,6 +31,7 @@ from core.check.engine_log import EngineLog
 from core.check.engine_log import read as read_log
 from core.gguf import display
 from core.language import mark, tr
+from core.machine.machine import spoken_name
 from core.problems import Problem, Severity
 from gui.document import Document
 from gui.panels.check import history
@@ -181,7 +182,7 @@ class CheckDialog(QDialog):
         if plan is not None and not here:
             words = tr(
                 "A dry run looks at this computer; the plan is for {machine}.",
-                machine=plan.machine.name,
+                machine=spoken_name(plan.machine.name),
             )
         self.elsewhere.set_text(words)
         self.elsewhere.setVisible(bool(words))

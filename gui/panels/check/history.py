@@ -16,7 +16,6 @@ from typing import Any
 
 from core.check.compare import Check, summary
 from core.check.values import Row
-from core.machine.machine import english_name
 from core.plan.plan import Plan
 from core.whole_file import open_file, write_whole
 
@@ -62,7 +61,7 @@ def record_of(check: Check, plan: Plan, source: str, date: str) -> Record:
         date=date,
         model=plan.model.name or plan.model.architecture,
         file=plan.model.file.header.path.name,
-        machine=english_name(plan.machine),
+        machine=plan.machine.name,
         build=check.build,
         source=source,
         options={name: getattr(plan.settings, name) for name in _OPTIONS},

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCompleter, QHBoxLayout, QLineEdit, QMenu, QWidget
 from core.gguf import display
 from core.language import tr
 from core.machine import catalogue, spec_of, typed_machine
-from core.machine.machine import Machine
+from core.machine.machine import Machine, spoken_name
 from core.machine.spec import THIS
 from core.units import format_bandwidth
 from gui.document import Document
@@ -138,7 +138,7 @@ class AddMachine(QWidget):
         menu.addAction(tr("This computer"), lambda: self._chosen.add([THIS]))
         machine = self._document.machine
         if machine.id != THIS:
-            name = display(machine.name).replace("&", "&&")
+            name = display(spoken_name(machine.name)).replace("&", "&&")
             menu.addAction(
                 tr("The plan's machine: {name}", name=name), lambda: self._add_machine(machine)
             )

@@ -14,6 +14,7 @@ from core.compare.grid import cell
 from core.compare.tables import grid_columns
 from core.gguf import display
 from core.language import mark, tr, trn
+from core.machine.machine import spoken_name
 from core.tabular import TextFormat
 from core.units import format_tokens
 from gui.document import Document
@@ -99,7 +100,9 @@ class GridView(QWidget):
         if model is None or not self.isVisible():
             return
         recipes, contexts = recipes_of(model), contexts_of(model, choice.context)
-        self.where.set_text(f"{display(machine.name)}, K {choice.cache_k}, V {choice.cache_v}")
+        self.where.set_text(
+            f"{display(spoken_name(machine.name))}, K {choice.cache_k}, V {choice.cache_v}"
+        )
         self.model.begin(recipes, contexts, document.units)
         self._mark()
         # What a cell says itself does not count.

@@ -23,6 +23,7 @@ from core.compare import MachineRow, compare_machines, with_price
 from core.compare.tables import machine_columns
 from core.gguf import display
 from core.language import mark, tr, trn, written
+from core.machine.machine import spoken_name
 from core.tabular import TextFormat
 from gui.document import Document
 from gui.panels.compare import exports
@@ -81,7 +82,9 @@ class MachinesView(QScrollArea):
         if row is not None:
             self._document.end_step()  # every click is a step of its own
             self._document.set_machine(row.machine)
-            self._say(tr("The plan is for {name} now.", name=display(row.machine.name)))
+            self._say(
+                tr("The plan is for {name} now.", name=display(spoken_name(row.machine.name)))
+            )
 
     def remove(self) -> None:
         """Compare the selected machines no longer."""
@@ -200,7 +203,7 @@ class MachinesView(QScrollArea):
             widget.setEnabled(row is not None)
         used = row is not None and row.machine == self._document.machine
         self.use_button.setEnabled(row is not None and not used)
-        self.name.set_text(display(row.machine.name) if row else "")
+        self.name.set_text(display(spoken_name(row.machine.name)) if row else "")
         self.curves.set_strong(self._short(row) if row else "")
         self.used.setVisible(used)
         price = row.price.value if row else None
@@ -210,7 +213,7 @@ class MachinesView(QScrollArea):
     def _short(self, row: MachineRow) -> str:
         """The name at a curve, where there is no room for what all cards have around them."""
         ram = self._chosen.ram
-        name = row.machine.name
+        name = spoken_name(row.machine.name)
         return display(name.removesuffix(ram.tail) if ram and "ram:" not in row.key else name)
 
     def _current(self) -> MachineRow | None:

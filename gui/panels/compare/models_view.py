@@ -23,6 +23,7 @@ from core.compare import Candidate, ModelRow, compare_models
 from core.compare.tables import model_columns
 from core.gguf import display
 from core.language import tr, trn
+from core.machine.machine import spoken_name
 from core.model import recipe_sizes
 from core.model.model import Model
 from core.tabular import TextFormat
@@ -200,7 +201,7 @@ class ModelsView(QScrollArea):
         self._show()
 
     def _show(self) -> None:
-        self.where.set_text(display(tr(self._document.machine.name)))
+        self.where.set_text(display(spoken_name(self._document.machine.name)))
         self.sheet.show(model_columns(), self._rows, self._document.units)
         self.table.share_room()
         if self._rows and self.table.current_row() < 0:

@@ -243,8 +243,8 @@ class LibraryDialog(QDialog):
     def _show_machine(self) -> None:
         machine = self._document.this_computer
         name = tr("this computer")
-        if machine is not None and bare_name(machine) != machine.name:
-            name = tr("this computer ({name})", name=display(bare_name(machine)))
+        if machine is not None and bare_name(machine.name) != machine.name:
+            name = tr("this computer ({name})", name=display(bare_name(machine.name)))
         self.machine.set_text(
             tr("Fits and ceiling: on {machine}, with the default settings", machine=name)
         )

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDialog, QPushButton, QVBoxLayout, QWidget
 from core.gguf import display
 from core.language import mark, tr, trn
 from core.library import facts_of, fit_of
+from core.machine.machine import spoken_name
 from core.problems import Problem
 from core.remote import FileLink, RepositoryLink
 from core.remote.repository import Offer, Repository
@@ -136,7 +137,10 @@ class RepositoryDialog(QDialog):
         self.sheet.show([self._line(offer) for offer in self._offers], units, anew=anew)
         self.table.share_room()
         self.machine.set_text(
-            tr("Fits and ceiling: {machine}", machine=display(tr(self._document.machine.name)))
+            tr(
+                "Fits and ceiling: {machine}",
+                machine=display(spoken_name(self._document.machine.name)),
+            )
         )
         running = self.checker.running
         left = [offer for offer in self._offers if offer not in self._checked]

@@ -20,6 +20,7 @@ from core.check import driver
 from core.check.dry_run import SERVER
 from core.gguf import display
 from core.language import mark, tr
+from core.machine.machine import spoken_name
 from core.measure import launch
 from core.plan.plan import Plan
 from core.problems import Problem
@@ -231,7 +232,7 @@ class OwnServerSection(QWidget):
         elif plan is not None and not here:
             why = tr(
                 "The plan is for {machine}. Choose this computer to start a server.",
-                machine=plan.machine.name,
+                machine=spoken_name(plan.machine.name),
             )
         elif plan is not None and not local:
             why = tr("The model is not on this computer; download it to start a server with it.")

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 
 from core.language import tr
 from core.machine import catalogue, own, typed_machine
-from core.machine.machine import Machine
+from core.machine.machine import Machine, spoken_name
 from core.machine.spec import THIS
 from core.problems import Severity
 from core.provenance import format_value
@@ -46,17 +46,13 @@ _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 def summary(machine: Machine, units: UnitSystem) -> str:
-    """A machine in one line: its name, of this computer its GPUs, and the memory of its first
-    device."""
+    """A machine in one line: its name and the memory of its first device."""
     memory = machine.devices[0].memory
-    gpus = [gpu.name for gpu in machine.gpus]
-    told = [f"{gpus.count(name)}x {name}" if gpus.count(name) > 1 else name for name in gpus]
-    here = f": {' + '.join(dict.fromkeys(told))}" if machine.id == "this" and told else ""
-    name = tr(machine.name)
+    name = spoken_name(machine.name)
     # One line has one family of units, and a name such as "RTX 3090 + 64.0 GiB RAM" stays as it is.
     system = UnitSystem.GIB if "GiB" in name else units
     size = f", {format_value(memory.value, memory.unit, system)}" if memory.known else ""
-    return f"{name}{here}{size}"
+    return f"{name}{size}"
 
 
 class _Box(QComboBox):

@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QInputDialog, QMenu, QWidget
 
 from core.language import plain, tr, trc
-from core.machine.machine import Device
+from core.machine.machine import Device, spoken_name
 from core.plan import margin_of
 from core.plan.plan import Plan
 from core.provenance import explain, origin_words
@@ -80,7 +80,7 @@ class MarginButton(MenuButton):
         if self._device is None:
             return
         machine, units = self._document.machine, self._document.units
-        words = tr("What shall stay free on {machine}:", machine=tr(machine.name))
+        words = tr("What shall stay free on {machine}:", machine=spoken_name(machine.name))
         text = shown = format_bytes(margin_of(self._device).value or 0, units)
         while True:
             text, given = QInputDialog.getText(self, tr("Keep free"), words, text=text)

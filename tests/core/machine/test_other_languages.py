@@ -10,7 +10,7 @@ import pytest
 
 from core.language import speak
 from core.machine import catalogue, custom, machine_from, own, ram_from, spec_of
-from core.machine.machine import Machine, bare_name, named_here
+from core.machine.machine import Machine, bare_name, named_here, spoken_name
 from core.machine.rows import PHRASES, all_rows
 from core.provenance import explain, origin_words
 from tests.support.marking import marked
@@ -28,8 +28,8 @@ def test_this_computer_is_named_in_the_readers_words_and_in_english_in_a_report(
     foreign: None,
 ) -> None:
     here = Machine("this", named_here("Ryzen"), (HOST,))
-    assert here.name == "⟦This computer: ⟧Ryzen"
-    assert bare_name(here) == "Ryzen"
+    assert spoken_name(here.name) == "⟦This computer⟧: Ryzen"
+    assert bare_name(here.name) == "Ryzen"
     assert json.loads(own.report(here))["name"] == "This computer: Ryzen"
     assert [each.name for each in own.added((), here)] == ["Ryzen"]
 

@@ -85,7 +85,7 @@ def test_this_computer_is_kept_under_its_english_name(path: Path) -> None:
     kept = snapshot(here)
     assert kept.machine == "This computer: RTX 3090 24 GB"
     told = to_markdown(Stored(runs.run({0: [40.0] * 6}), kept))
-    assert ", ⟦This computer: ⟧RTX 3090 24 GB, " in told
+    assert ", ⟦This computer⟧: RTX 3090 24 GB, " in told
 
 
 @pytest.mark.usefixtures("other_language")
