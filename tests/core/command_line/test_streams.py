@@ -84,6 +84,9 @@ def test_closed_streams_end_the_program_quietly(path: Path, shell: str, status: 
 def test_names_beyond_ascii_pass_through_any_locale(
     path: Path, environment: dict[str, str], end: str
 ) -> None:
+    python = start(f"{shlex.quote(sys.executable)} -c pass", path, **environment)
+    if python.returncode:  # it reads by the locale where the checkout lies (its site.py)
+        pytest.skip("Python itself does not start here in this locale")
     for command in (f'$W report "$F{end}"', f'$W report "$F{end}" --json'):
         done = start(command, path, **environment)
         assert done.returncode == (1 if end else 0)
