@@ -33,11 +33,14 @@ Fault = Callable[[Asked], Iterable[Act] | None]
 
 @dataclass
 class Played:
-    """What a played server remembers. ``faults`` by the number of the request for text."""
+    """What a played server remembers. ``faults`` by the number of the request for text; ``pace`` is
+    that of llama-server: where it is quick, whoever has to wait for a processor may get an answer
+    in one piece, which says nothing of a pace."""
 
     context: int = 4096
     model: str = "m"
     faults: dict[int, Fault] = field(default_factory=dict)
+    pace: float = PACE
     count: int = 0
     kept: dict[int, list[Any]] = field(default_factory=dict)
     busy: list[bool] = field(default_factory=list)  # what /slots says, one after the other
@@ -75,9 +78,11 @@ def llama_scripts(played: Played) -> dict[str, Script]:
             return
         yield HEAD_STREAM
         for number in range(n):
-            yield Pause(PACE)
+            yield Pause(played.pace)
             yield event({"content": "x", "tokens_predicted": number + 1, "stop": False})
-        yield event(llama_end(played.model, len(prompt), cached, n))
+        ended = llama_end(played.model, len(prompt), cached, n)
+        ended["timings"]["predicted_ms"] = (n - 1) * played.pace * 1e3
+        yield event(ended)
         yield END
 
     def health(asked: Asked) -> Iterable[Act]:
