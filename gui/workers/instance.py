@@ -166,12 +166,12 @@ class Instance(QObject):
 
     def _hear(self) -> None:
         talks: list[Thread] = []
-        while True:
-            listener = self._listener
-            if listener is None:
-                return
+        while (listener := self._listener) is not None:
             try:
                 connection = listener.accept()
+                if self._listener is None:  # it was woken to end
+                    connection.close()
+                    return
                 talks = [talk for talk in talks if talk.is_alive()]
                 if len(talks) >= _MOST_AT_ONCE:
                     connection.close()

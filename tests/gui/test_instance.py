@@ -127,6 +127,18 @@ def test_after_the_first_has_gone_the_next_is_the_first(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.json"))
 
 
+def test_the_call_that_ends_the_listening_is_no_start_that_is_talked_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread for it would outlive `close`, and the program would end as if something hung."""
+    talked: list[object] = []
+    monkeypatch.setattr(Instance, "_talk", lambda self, connection: talked.append(connection))
+    one = Instance(tmp_path, SCREEN)
+    one.listen()
+    one.close()
+    assert not talked
+
+
 def test_a_first_window_that_was_killed_is_no_first_any_more(tmp_path: Path) -> None:
     with listening(tmp_path) as process:
         process.kill()
