@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMimeData, QRectF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from core.gguf.names import is_projector
 from core.language import mark, tr
 from core.problems import Problem, Severity
-from core.remote import is_link, local_name
 from gui import theme
 from gui.main_window.engine_check import LOG_NAMES
 from gui.panels.plan.beside import Beside
+from gui.widgets.dropping import dropped_files, dropped_link
 from gui.widgets.text import Style
 
 if TYPE_CHECKING:
@@ -27,23 +27,6 @@ NOT_LOCAL = Problem(
     Severity.WARNING,
     mark("Drop a GGUF file, or the address of one."),
 )
-
-
-def dropped_files(data: QMimeData) -> list[str]:
-    """Those of what was dropped that lie on this computer.
-
-    Whether one is a folder is for the reader to find out: the disk may be slow.
-    """
-    return [local_name(_address(url)) for url in data.urls() if url.isLocalFile()]
-
-
-def dropped_link(data: QMimeData) -> str:
-    """The first of what was dropped that is the address of a web server; "" for none."""
-    return next((text for text in map(_address, data.urls()) if is_link(text)), "")
-
-
-def _address(url: QUrl) -> str:
-    return url.toString(QUrl.ComponentFormattingOption.FullyEncoded)
 
 
 def leave_to_window(widget: QWidget) -> None:

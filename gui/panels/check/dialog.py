@@ -40,7 +40,7 @@ from gui.panels.check.tables import HistorySheet, RowSheet
 from gui.panels.problem_area import ProblemArea
 from gui.tables.view import SheetView
 from gui.widgets.dialog_size import open_at
-from gui.widgets.dropping import accept_copy
+from gui.widgets.dropping import accept_copy, dropped_files
 from gui.widgets.scrolled import yielding
 from gui.widgets.text import Style, Text
 from gui.workers import engine
@@ -224,9 +224,8 @@ class CheckDialog(QDialog):
         """Read what was dropped."""
         data = event.mimeData()
         accept_copy(event)
-        local = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
-        if local:
-            self.open_log(Path(local[0]))
+        if names := dropped_files(data):
+            self.open_log(Path(names[0]))
         elif data.hasText():
             self.take_text(data.text(), mark("dropped text"))
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from core.language import tr
-from gui.widgets.dropping import accept_copy
+from gui.widgets.dropping import accept_copy, dropped_files
 from gui.widgets.slider_field import SliderField
 
 # What is dropped and is no text to count: a model opens in the window, whatever it is dropped on.
@@ -49,8 +49,9 @@ class TokenField(SliderField):
 
 def text_file(event: QDropEvent) -> Path | None:
     """The one file of a drop that may be a text; None for anything else."""
-    urls = event.mimeData().urls()
-    if len(urls) != 1 or not urls[0].isLocalFile():
+    data = event.mimeData()
+    names = dropped_files(data)
+    if not names or len(data.urls()) > 1:
         return None
-    path = Path(urls[0].toLocalFile())
+    path = Path(names[0])
     return None if path.suffix.lower() in _MODELS else path
