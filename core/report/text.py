@@ -26,6 +26,7 @@ from core.report.layers import layer_lines
 from core.report.values import all_problems, size_on_disk
 from core.units import (
     UnitSystem,
+    bare_rate,
     format_bandwidth,
     format_bytes,
     format_count,
@@ -309,12 +310,12 @@ def _expected(speed: SpeedPlan) -> list[str]:
     band = speed.expected
     if not band.known:
         return ["  " + tr("expected unknown: {why}", why=display(tr(band.mid.note)))]
-    low, mid, high = (format_rate(each.value or 0.0) for each in (band.low, band.mid, band.high))
+    low, mid, high = (each.value or 0.0 for each in (band.low, band.mid, band.high))
     words = tr(
         "expect {low} to {high}, most likely {mid} ({basis})",
-        low=_bare(low),
-        high=high,
-        mid=mid,
+        low=bare_rate(low),
+        high=format_rate(high),
+        mid=format_rate(mid),
         basis=display(tr(band.basis)),
     )
     lines = [f"  {words}"]
@@ -326,11 +327,6 @@ def _expected(speed: SpeedPlan) -> list[str]:
         )
         lines.append(f"  {words}")
     return lines
-
-
-def _bare(rate: str) -> str:
-    """The first of two rates needs no unit of its own."""
-    return rate.removesuffix(" tok/s")
 
 
 def _points(curve: tuple[DepthPoint, ...]) -> list[str]:

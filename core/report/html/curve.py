@@ -29,25 +29,20 @@ def words_of(curve: Sequence[DepthPoint]) -> str:
     if last.low is None or last.high is None:
         expected = tr(
             "Published runs lead to expect {low} to {high} at depth 0.",
-            low=_bare(first.low),
+            low=bare_rate(first.low),
             high=format_rate(first.high),
         )
     else:
         expected = tr(
             "Published runs lead to expect {low} to {high} at depth 0 and {last_low} to "
             "{last_high} at {tokens} tokens.",
-            low=_bare(first.low),
+            low=bare_rate(first.low),
             high=format_rate(first.high),
-            last_low=_bare(last.low),
+            last_low=bare_rate(last.low),
             last_high=format_rate(last.high),
             tokens=format_tokens(last.depth),
         )
     return f"{said} {expected}"
-
-
-def _bare(rate: float) -> str:
-    """The first of two rates needs no unit of its own."""
-    return bare_rate(rate)
 
 
 def speed_curve(curve: Sequence[DepthPoint], depth: int) -> Markup:

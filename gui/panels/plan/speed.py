@@ -12,8 +12,8 @@ from core.plan.speed import tensor_parallel
 from core.plan.speed.anatomy import Anatomy, PartOfToken
 from core.plan.speed.own_runs import measured
 from core.plan.speed.spill import cliff
-from core.provenance import format_value
-from core.units import UnitSystem
+from core.provenance import Number
+from core.units import UnitSystem, bare_rate
 from gui import theme
 from gui.panels.plan.ram_around import needs_ram
 from gui.widgets.ceiling_plot import CeilingPlot, Curve
@@ -147,7 +147,7 @@ class SpeedSection(QWidget):
         for widget in (self.at_start, self._arrow):
             if widget.isHidden() is sloped:
                 widget.setVisible(sloped)
-        self.at_start.set_number(first, units, _bare(format_value(first.value, first.unit, units)))
+        self.at_start.set_number(first, units, _bare(first))
         self.at_depth.set_number(ceiling, units)
         self.where.set_text(_where(plan, sloped=sloped))
         reads = plan.speed.bytes_per_token
@@ -175,8 +175,7 @@ class SpeedSection(QWidget):
         _show(self._expect, band.known)
         _show(self.no_data, not band.known and speed.ceiling.known)
         if band.known:
-            low = format_value(band.low.value, band.low.unit, units)
-            self.low.set_number(band.low, units, _bare(low))
+            self.low.set_number(band.low, units, _bare(band.low))
             self.high.set_number(band.high, units)
             depth = plan.settings.depth
             self.expect_where.set_text(
@@ -260,6 +259,6 @@ def _words(style: Style, *widgets: QWidget) -> QWidget:
     return together(*widgets, spacing=style.metrics().horizontalAdvance(" "))
 
 
-def _bare(rate: str) -> str:
+def _bare(rate: Number[float]) -> str | None:
     """The first of two rates needs no unit of its own."""
-    return rate.removesuffix(" tok/s")
+    return None if rate.value is None else bare_rate(rate.value)
