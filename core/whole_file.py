@@ -67,6 +67,13 @@ def write_whole(path: Path, data: bytes, *, private: bool = True) -> None:
         raise
 
 
+def set_aside(path: Path) -> None:
+    """Keep what is there, as "settings.json.kept", from being written over. Where that is not
+    possible it stays. Never raises."""
+    with suppress(OSError):
+        path.replace(path.with_suffix(".json.kept"))
+
+
 def write_out(path: Path, content: str | bytes) -> None:
     """Write what somebody saves, for anybody to read: into a file whole or not at all, into a pipe
     or a device as it comes. No model is written over. Raises OSError."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar, get_args
@@ -18,7 +17,7 @@ from PySide6.QtCore import QStandardPaths
 from core import language
 from core.plan.keeping import Kept
 from core.units import UnitSystem
-from core.whole_file import open_file, write_whole
+from core.whole_file import open_file, set_aside, write_whole
 
 VERSION = 1
 RECENT_LIMIT = 10
@@ -135,15 +134,9 @@ def _loaded(path: Path) -> Settings:
             raise ValueError("not a version that this program knows")
     except (ValueError, RecursionError) as error:
         logging.warning("settings were not understood (%s) and are kept as a copy", error)
-        _set_aside(path)
+        set_aside(path)
         return Settings()
     return _from_json(stored)
-
-
-def _set_aside(path: Path) -> None:
-    """Keep what is there from being written over."""
-    with suppress(OSError):
-        path.replace(path.with_suffix(".json.kept"))
 
 
 def save(path: Path, settings: Settings) -> None:
@@ -162,7 +155,7 @@ def save_changes(path: Path, base: Settings, mine: Settings) -> Settings:
         stored = base
     except OSError as error:
         logging.warning("settings could not be read (%s) and are kept as a copy", error)
-        _set_aside(path)
+        set_aside(path)
         stored = base
     if stored == Settings():  # nothing is stored, or nothing that was understood
         stored = base

@@ -7,9 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
+from core.gguf.header import HELPERS
 from core.gguf.names import is_imatrix, is_projector
 from core.language import mark
-from core.library.facts import HELPERS, Facts, Fit
+from core.library.facts import Facts, Fit
 
 # Size and time of every file: by them it is told whether a model is still what was read.
 Stamp: TypeAlias = tuple[tuple[int, int], ...]

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.gguf.header import Kind
+from core.gguf.header import HELPERS, Kind
 from core.gguf.text import display
 from core.machine.machine import Machine
 from core.model.model import Model
 from core.plan import reason, resolve
 from core.plan.choice import Choice
 from core.plan.plan import Verdict
-
-# Files that serve a model and are none: they have no plan.
-HELPERS = frozenset(
-    (Kind.PROJECTOR, Kind.ADAPTER, Kind.IMATRIX, Kind.CONTROL_VECTOR, Kind.VOCABULARY)
-)
 
 
 @dataclass(frozen=True, slots=True)

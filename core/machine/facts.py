@@ -8,7 +8,6 @@ GPU does so when the user says so: the driver's figure is a peak that makers vou
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from core.machine.assemble import with_host_bandwidth
 from core.machine.machine import Device, DeviceKind, Disk, Machine
 from core.provenance import Number, Rank, Source, Unit
 from core.units import LARGEST
+from core.whole_file import set_aside
 
 VERSION = 1
 RAM = "RAM"  # what the host's memory is called here, whatever the processor is called
@@ -69,8 +69,7 @@ def save(rates: Iterable[MeasuredRate], path: Path | None = None) -> None:
     except FileNotFoundError:
         pass
     except ValueError:
-        with suppress(OSError):
-            path.replace(path.with_suffix(".json.kept"))
+        set_aside(path)
     listed = [
         {
             "device": rate.device,

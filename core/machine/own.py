@@ -34,7 +34,7 @@ from core.machine.machine import Device, Machine, bare_name
 from core.machine.reading import machine_of
 from core.problems import Problem, Severity
 from core.provenance import Number, Rank
-from core.whole_file import write_out
+from core.whole_file import set_aside, write_out
 
 PREFIX = "own-"
 VERSION = 1
@@ -80,7 +80,7 @@ def load(path: Path | None = None) -> Stored:
         if isinstance(error, _NewerError):
             advice = tr("It is left as it is, for the newer version.")
             return Stored((), replace(problem, advice=advice))
-        _set_aside(path)
+        set_aside(path)
         return Stored((), problem)
     machines, wrong = [], []
     for each in listed:
@@ -110,13 +110,8 @@ def save(machines: Iterable[Machine], path: Path | None = None) -> None:
     except FileNotFoundError:
         pass
     except ValueError:
-        _set_aside(path)
+        set_aside(path)
     places.write_json(path, _file(machines))
-
-
-def _set_aside(path: Path) -> None:
-    with suppress(OSError):
-        path.replace(path.with_suffix(".json.kept"))
 
 
 def find(id: str, path: Path | None = None) -> Machine:
