@@ -190,6 +190,21 @@ def test_what_was_done_is_said_for_a_while_and_what_goes_on_until_it_is_over(
     QTest.qWait(20)
     assert window.message.text() == "Measuring memory bandwidth…"
     window.message.say("")
+    assert window.message.text() == ""
+
+
+def test_what_goes_on_takes_nothing_away_that_was_just_said(
+    qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model opened at the start is as it was left: that was said for less than a moment, until
+    this computer was looked at."""
+    monkeypatch.setattr("gui.widgets.message_line._SAID_MS", 300)
+    window.message.say("As you left this model the last time.")
+    window.message.say("Looking at this computer…")
+    assert window.message.text() == "Looking at this computer…"
+    window.message.say("")
+    assert window.message.text() == "As you left this model the last time."
+    qtbot.waitUntil(lambda: window.message.text() == "")
 
 
 def test_a_dropped_folder_gets_a_sentence(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
