@@ -15,7 +15,7 @@ from core.model.model import Role
 from core.plan.placement import Placement, is_cuda_like, place, weight_table
 from core.plan.plan import Plan
 from core.plan.speed.prefill import operations_per_row
-from core.plan.speed.reads import CacheRows, Reads, reads
+from core.plan.speed.reads import NO_BANDWIDTH, NOTHING_READ, CacheRows, Reads, reads
 from core.provenance import Input, Number, Rank, Source, Unit
 
 
@@ -35,8 +35,6 @@ _PEAK = mark(
     "At the peak rate of 16-bit matrix arithmetic. One token alone reaches far less of it; beside "
     "the memory's side it shows which of the two one waits for."
 )
-_NO_BANDWIDTH = mark("A bandwidth is not known.")
-_NOTHING = mark("No tensor of this file is read to write a token.")
 _ONE_DEVICE = mark("It is told for one device.")
 _BALANCE_FORMULA = mark("peak operations per second / bandwidth x bytes per weight / 2")
 _BALANCE = mark(
@@ -142,8 +140,8 @@ class Anatomy:
         for d in self._reads.used:
             bandwidth = self._placement.devices[d].bandwidth
             if not bandwidth.value:
-                return bandwidth.note or _NO_BANDWIDTH
-        return "" if self._reads.used else _NOTHING
+                return bandwidth.note or NO_BANDWIDTH
+        return "" if self._reads.used else NOTHING_READ
 
     def _missing_flops(self) -> str:
         """Why the arithmetic's side is not known; empty where it is."""
@@ -155,7 +153,7 @@ class Anatomy:
                 return device.flops.note or tr(
                     "How fast {device} computes is not known.", device=tr(device.name)
                 )
-        return "" if self._reads.used else _NOTHING
+        return "" if self._reads.used else NOTHING_READ
 
     def _balance(self) -> Number[float]:
         """Requests that may share a pass until arithmetic takes as long as the memory."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from core.language import mark
 from core.plan.placement import Placement
 from core.plan.plan import Settings
-from core.plan.speed.reads import Reads
+from core.plan.speed.reads import NOTHING_READ, Reads
 from core.provenance import Input, Number, Rank, Source, Unit
 
 _BYTES_SOURCE = Source(Rank.DERIVED, mark("the file's tensor table and the cache rule"))
@@ -16,7 +16,6 @@ _UNKNOWN_CACHE = mark("What this architecture keeps per token is not known.")
 _BYTES_FORMULA = mark("weights read + cache read + state read and written")
 _ONE_DEVICE = mark("bandwidth / bytes per token")
 _MANY_DEVICES = mark("1 / sum of (bytes / bandwidth) over the devices")
-_NOTHING = mark("No tensor of this file is read to write a token.")
 _CEILING_NOTE = mark(
     "No program can be faster; real ones reach a share of it. Even a bare read of all memory "
     "reached 91 % of a card's rated bandwidth (854 of 936 GB/s on an RTX 3090)."
@@ -119,7 +118,7 @@ def _ceiling(
         missing = next(
             (placement.devices[d] for d in used if not placement.devices[d].bandwidth.value), None
         )
-        note = missing.bandwidth.note if missing is not None else _NOTHING
+        note = missing.bandwidth.note if missing is not None else NOTHING_READ
     return Number(value, Unit.TOKENS_PER_SECOND, source, formula, inputs, note)
 
 

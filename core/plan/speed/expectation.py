@@ -25,7 +25,7 @@ from core.plan.plan import Band, Settings
 from core.plan.speed.calibration import Group, calibration, group, machine_factor, rates
 from core.plan.speed.features import Hardware, format_class, hardware_of
 from core.plan.speed.own_runs import Correction, correction
-from core.plan.speed.reads import Reads
+from core.plan.speed.reads import NO_BANDWIDTH, NOTHING_READ, Reads
 from core.provenance import Input, Number, Unit
 
 # A quantized cache may cost so many times what it would in f16: 2.5 would pass through the one
@@ -161,8 +161,8 @@ def _missing(model: Model, found: Reads, placement: Placement, settings: Setting
     for d in found.used:
         bandwidth = placement.devices[d].bandwidth
         if not bandwidth.value:
-            return bandwidth.note or mark("A bandwidth is not known.")
-    return "" if found.used else mark("No tensor of this file is read to write a token.")
+            return bandwidth.note or NO_BANDWIDTH
+    return "" if found.used else NOTHING_READ
 
 
 def _costs(

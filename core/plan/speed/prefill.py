@@ -22,7 +22,7 @@ from core.plan.plan import Settings
 from core.plan.prompt_cost import AttentionCost, PromptCost
 from core.plan.speed.calibration import calibration, prefill_rates, rates
 from core.plan.speed.expectation import hardware_at, no_kernel
-from core.plan.speed.reads import UNLIMITED, CacheRows, Reads
+from core.plan.speed.reads import NO_BANDWIDTH, NOTHING_READ, UNLIMITED, CacheRows, Reads
 from core.provenance import Input, Number, Unit
 
 _FORMULA = mark("tokens / seconds of the prompt")
@@ -54,7 +54,7 @@ def prompt_cost(
         )
     total = sum(found.weights)
     if not total:
-        return mark("No tensor of this file is read to write a token.")
+        return NOTHING_READ
     experts = model.shape.experts > 0
     whole = _mostly_whole(weights)
     # What lies in RAM is computed on the first GPU, but for the shortest prompts.
@@ -65,7 +65,7 @@ def prompt_cost(
     for d in gpus:
         hardware = hardware_at(placement, settings, d)
         if hardware is None:
-            return devices[d].bandwidth.note or mark("A bandwidth is not known.")
+            return devices[d].bandwidth.note or NO_BANDWIDTH
         fitted = prefill_rates(hardware, experts, whole)
         if fitted is None:
             return devices[d].flops.note or tr(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.language import mark
 from core.model.cache_size import row_bytes
 from core.model.model import CacheGroup, Model
 from core.plan.choice import UNPACKED
@@ -13,6 +14,9 @@ from core.plan.plan import Settings
 
 POINTS = 128  # of the curve, besides its ends and the chosen depth
 UNLIMITED = 1 << 62  # rows
+# Why no rate is known, where no device says so itself.
+NO_BANDWIDTH = mark("A bandwidth is not known.")
+NOTHING_READ = mark("No tensor of this file is read to write a token.")
 
 
 class CacheRows:
