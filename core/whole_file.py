@@ -16,12 +16,22 @@ _MODEL = b"GGUF"
 _NAME_LENGTH = 40  # of a name that is only there for a moment; its end keeps two writers apart
 
 
-def open_file(path: Path) -> BinaryIO:
+class NotAFileError(OSError):
+    """A pipe, a socket or a device in the place of a file; its ``mode`` tells which."""
+
+    def __init__(self, path: Path, mode: int) -> None:
+        super().__init__(errno.EINVAL, tr("it is no file"), str(path))
+        self.mode = mode
+
+
+def open_file(path: Path, buffering: int = -1) -> BinaryIO:
     """A file, open for reading. Raises OSError, also for what is no file: a pipe would keep its
     reader waiting for somebody who writes."""
     require_file(path)
     flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-    file = open(path, "rb", opener=lambda name, _: os.open(name, flags))  # noqa: SIM115
+    file = open(  # noqa: SIM115
+        path, "rb", buffering, opener=lambda name, _: os.open(name, flags)
+    )
     try:
         _require_regular(path, os.fstat(file.fileno()))  # it may have been replaced
     except OSError:
@@ -39,7 +49,7 @@ def _require_regular(path: Path, status: os.stat_result) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, tr("it is no file"), str(path))
+        raise NotAFileError(path, status.st_mode)
 
 
 def write_whole(path: Path, data: bytes, *, private: bool = True) -> None:

@@ -17,8 +17,9 @@ from types import TracebackType
 from typing import Protocol, Self, TypeAlias
 
 from core.gguf.text import display
-from core.language import mark, tr
+from core.language import tr
 from core.problems import Problem
+from core.whole_file import NotAFileError, open_file
 
 CancelledCheck: TypeAlias = Callable[[], bool]
 
@@ -116,29 +117,12 @@ class FilePlace:
         return _unreadable(self.path, error)
 
 
-_FOLDER = mark("{name} is a folder.")
-
-
-class NotAFileError(OSError):
-    """A folder, a pipe or a device: a sentence that wants its name and its translation."""
-
-
 class FileSource:
     """A local file, open for reading only and only inside ``with``."""
 
     def __init__(self, path: Path) -> None:
-        # Asked before opening: a pipe would block in open(), a device might act on it.
-        _require_file(path.stat())
-        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
-        self._file = open(  # noqa: SIM115 - closed by __exit__
-            path, "rb", buffering=0, opener=lambda name, _: os.open(name, flags)
-        )
-        try:
-            status = os.fstat(self._file.fileno())
-            _require_file(status)
-        except OSError:
-            self._file.close()
-            raise
+        self._file = open_file(path, buffering=0)  # closed by __exit__
+        status = os.fstat(self._file.fileno())
         self.size = status.st_size
         self.modified_ns = status.st_mtime_ns
 
@@ -164,17 +148,12 @@ class FileSource:
         return (status.st_size, status.st_mtime_ns) != (self.size, self.modified_ns)
 
 
-def _require_file(status: os.stat_result) -> None:
-    mode = status.st_mode
-    if stat.S_ISREG(mode):
-        return
-    if stat.S_ISDIR(mode):
-        raise NotAFileError(_FOLDER)
+def _no_file(name: str, mode: int) -> str:
     if stat.S_ISFIFO(mode):
-        raise NotAFileError(mark("{name} is a pipe, not a file."))
+        return tr("{name} is a pipe, not a file.", name=name)
     if stat.S_ISSOCK(mode):
-        raise NotAFileError(mark("{name} is a socket, not a file."))
-    raise NotAFileError(mark("{name} is a device, not a file."))
+        return tr("{name} is a socket, not a file.", name=name)
+    return tr("{name} is a device, not a file.", name=name)
 
 
 def _unreadable(path: Path, error: OSError | ValueError) -> Problem:
@@ -182,12 +161,20 @@ def _unreadable(path: Path, error: OSError | ValueError) -> Problem:
     where = display(str(path))
     name = display(path.name) or where
     match error:
+        case IsADirectoryError():
+            return Problem(
+                "not-a-file",
+                tr("{name} is a folder.", name=name),
+                advice=tr("Open one of the .gguf files inside it."),
+                where=where,
+            )
         case NotAFileError():
-            advice = tr("Open the .gguf file itself.")
-            if str(error) == _FOLDER:
-                advice = tr("Open one of the .gguf files inside it.")
-            message = tr(str(error), name=name)
-            return Problem("not-a-file", message, advice=advice, where=where)
+            return Problem(
+                "not-a-file",
+                _no_file(name, error.mode),
+                advice=tr("Open the .gguf file itself."),
+                where=where,
+            )
         case FileNotFoundError() | NotADirectoryError():
             return Problem(
                 "not-found",
