@@ -18,7 +18,6 @@ from core.machine.assemble import with_host_bandwidth
 from core.machine.machine import Device, DeviceKind, Disk, Machine
 from core.provenance import Number, Rank, Source, Unit
 from core.units import LARGEST
-from core.whole_file import set_aside
 
 VERSION = 1
 RAM = "RAM"  # what the host's memory is called here, whatever the processor is called
@@ -53,7 +52,7 @@ def default_path() -> Path:
 def load(path: Path | None = None) -> tuple[MeasuredRate, ...]:
     """What was measured; nothing where there is no file that can be understood. Never raises."""
     try:
-        listed = _listed(path or default_path())
+        listed = _listed(places.read_json(path or default_path()))
     except (FileNotFoundError, ValueError):
         return ()
     found = [_rate(each) for each in listed[:_MOST]]
@@ -63,13 +62,6 @@ def load(path: Path | None = None) -> tuple[MeasuredRate, ...]:
 def save(rates: Iterable[MeasuredRate], path: Path | None = None) -> None:
     """Write what was measured, whole or not at all. What this version does not understand is kept
     beside it. Raises OSError."""
-    path = path or default_path()
-    try:
-        _listed(path)
-    except FileNotFoundError:
-        pass
-    except ValueError:
-        set_aside(path)
     listed = [
         {
             "device": rate.device,
@@ -82,12 +74,12 @@ def save(rates: Iterable[MeasuredRate], path: Path | None = None) -> None:
         }
         for rate in rates
     ]
-    places.write_json(path, {"version": VERSION, "rates": listed})
+    values = {"version": VERSION, "rates": listed}
+    places.replace_json(path or default_path(), values, _listed)
 
 
-def _listed(path: Path) -> list[object]:
-    """The rates of a file. Raises FileNotFoundError, and ValueError where there are none."""
-    values = places.read_json(path)
+def _listed(values: object) -> list[object]:
+    """The rates of a file. Raises ValueError where there are none."""
     listed = values.get("rates") if isinstance(values, dict) else None
     if not isinstance(values, dict) or values.get("version") != VERSION:
         raise ValueError("another version")

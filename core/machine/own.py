@@ -104,14 +104,7 @@ def load(path: Path | None = None) -> Stored:
 def save(machines: Iterable[Machine], path: Path | None = None) -> None:
     """Write the user's machines whole or not at all. What cannot be read is not written over, but
     kept beside them. Raises OSError."""
-    path = path or default_path()
-    try:
-        _listed(places.read_json(path))
-    except FileNotFoundError:
-        pass
-    except ValueError:
-        set_aside(path)
-    places.write_json(path, _file(machines))
+    places.replace_json(path or default_path(), _file(machines), _listed)
 
 
 def find(id: str, path: Path | None = None) -> Machine:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from core.language import tr
-from core.whole_file import open_file, write_whole
+from core.whole_file import open_file, set_aside, write_whole
 
 # No file of ours comes near this; one that does was not written by us.
 _SIZE_LIMIT = 5_000_000
@@ -69,6 +69,18 @@ def write_json(path: Path, values: object) -> None:
     """Write a file whole or not at all. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json_of(values).encode())
+
+
+def replace_json(path: Path, values: object, understood: Callable[[object], object]) -> None:
+    """`write_json` in the place of a file that ``understood`` reads; one at which it raises
+    ValueError is kept beside. Raises OSError."""
+    try:
+        understood(read_json(path))
+    except FileNotFoundError:
+        pass
+    except ValueError:
+        set_aside(path)
+    write_json(path, values)
 
 
 def json_of(values: object) -> str:
