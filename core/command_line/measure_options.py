@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.command_line.requests import BadRequestError, request_from, whole_number
+from core.plan.choice import INT_MAX
 
-_DEEPEST = 2**31 - 1
 _MOST_CELLS = 256
 _OF_A_NEW_RUN = ("depths", "runs", "tokens", "warm_ups", "cold", "concurrency")
 
@@ -41,7 +41,7 @@ def options_from(values: Mapping[str, object]) -> Options:
             continue
         match name:
             case "depths":
-                found[name] = _numbers(name, value, 0, _DEEPEST)
+                found[name] = _numbers(name, value, 0, INT_MAX)
             case "concurrency":
                 found[name] = _numbers(name, value, 1, 256)
             case "runs":

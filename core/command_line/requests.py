@@ -15,6 +15,7 @@ from core.model import RECIPES
 from core.plan.choice import (
     ALL_CACHE_TYPES,
     CACHE_TYPES,
+    INT_MAX,
     MOST_SLOTS,
     Choice,
     Engine,
@@ -23,7 +24,6 @@ from core.plan.choice import (
 from core.units import LARGEST, parse_bandwidth, parse_bytes
 
 LONGEST_LINE = 1 << 20  # bytes; a request has some hundreds
-_MOST = 2**31 - 1  # llama.cpp keeps contexts and batches in 32-bit integers
 _MOST_DRAFTED = 1024  # tokens; no engine drafts a hundred
 # Thousands may be grouped; "4,09" is a slip, not 409.
 _WHOLE = re.compile(r"[+-]?(?:[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,20})")
@@ -118,7 +118,7 @@ def _layers(name: str, value: object) -> int | str:
     if isinstance(value, str) and value.strip().lower() == "all":
         return "all"
     try:
-        return _number(0, _MOST)(name, value)
+        return _number(0, INT_MAX)(name, value)
     except BadRequestError:
         raise BadRequestError(
             f'{name} must be a whole number or "all", not {_shown(value)}'
@@ -199,20 +199,20 @@ def _meant(word: str, words: Mapping[str, object] | tuple[str, ...]) -> str:
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def whole_number(name: str, value: object, least: int = 1, most: int = _MOST) -> int:
+def whole_number(name: str, value: object, least: int = 1, most: int = INT_MAX) -> int:
     """A count of tokens, as text or as a number. Raises BadRequestError."""
     return _number(least, most)(name, value)
 
 
 _PARSERS: dict[str, Callable[[str, object], object]] = {
     "file": _text,
-    "context": _number(1, _MOST),
-    "depth": _number(0, _MOST),
+    "context": _number(1, INT_MAX),
+    "depth": _number(0, INT_MAX),
     "cache_k": _one_of(*ALL_CACHE_TYPES),
     "cache_v": _one_of(*ALL_CACHE_TYPES),
     "flash_attention": _flash_attention,
-    "ubatch": _number(1, _MOST),
-    "batch": _number(1, _MOST),
+    "ubatch": _number(1, INT_MAX),
+    "batch": _number(1, INT_MAX),
     "slots": _number(1, MOST_SLOTS),
     "unified_cache": _switch,
     "swa_full": _switch,
@@ -222,7 +222,7 @@ _PARSERS: dict[str, Callable[[str, object], object]] = {
     "bandwidth": _bandwidth,
     "memory": _memory,
     "gpu_layers": _layers,
-    "cpu_moe": _number(0, _MOST),
+    "cpu_moe": _number(0, INT_MAX),
     "backend": _one_of(*Backend),
     "projector": _text,
     "projector_on_gpu": _switch,

@@ -33,6 +33,8 @@ UNPACKED = frozenset(("f32", "f16", "bf16"))
 # code runs on ROCm).
 CUDA_ATTENDS = UNPACKED | {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0"}
 MOST_SLOTS = 256  # LLAMA_MAX_SEQ of llama.cpp b11434
+MOST_TOKENS = 2**24  # of a context: the controls end there
+INT_MAX = 2**31 - 1  # llama.cpp keeps contexts and batches in 32-bit integers
 GpuLayers: TypeAlias = int | Literal["all"]
 
 

@@ -14,6 +14,7 @@ from core.model.recipes import RECIPES
 from core.plan.choice import (
     ALL_CACHE_TYPES,
     CACHE_TYPES,
+    INT_MAX,
     MOST_SLOTS,
     Choice,
     Engine,
@@ -21,7 +22,6 @@ from core.plan.choice import (
 )
 
 Kept: TypeAlias = str | int | bool
-_MOST = 2**31 - 1
 _FILES = ("projector", "draft")
 
 
@@ -49,7 +49,7 @@ def choice_of(values: Mapping[str, object]) -> Choice:
     return Choice(**known)  # type: ignore[arg-type]  # each reader gives its field's own type
 
 
-def _count(least: int, most: int = _MOST) -> Callable[[object], int | None]:
+def _count(least: int, most: int = INT_MAX) -> Callable[[object], int | None]:
     def read(value: object) -> int | None:
         if not isinstance(value, int) or isinstance(value, bool):
             return None

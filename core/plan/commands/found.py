@@ -12,15 +12,13 @@ from core.gguf.text import excerpt
 from core.language import mark, tr
 from core.machine.machine import Backend
 from core.model import RECIPES
-from core.plan.choice import CACHE_TYPES, MOST_SLOTS, Engine, FlashAttention
+from core.plan.choice import CACHE_TYPES, MOST_SLOTS, MOST_TOKENS, Engine, FlashAttention
 from core.plan.commands.write import requantized
 from core.plan.plan import Plan
 from core.plan.settings import layer_count, used_gpus
 
 AGAIN = mark("it is given again, and the last one counts")
 THREADS = mark("the plan takes the bandwidth of all cores")
-# Beyond this no plan goes: the control ends there.
-MOST_TOKENS = 2**24
 _MOST = 200  # pieces that are listed; nobody reads more
 _WORD = 80  # characters of a pasted word that a sentence shows
 _NUMBER = re.compile(r"[+-]?\d{1,12}")

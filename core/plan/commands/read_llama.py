@@ -8,9 +8,10 @@ from typing import TypeAlias
 
 from core.gguf.text import excerpt
 from core.language import tr
+from core.plan.choice import MOST_TOKENS
 from core.plan.commands import flags
 from core.plan.commands.flags import Flag, Meaning
-from core.plan.commands.found import AGAIN, MOST_TOKENS, Found, switched
+from core.plan.commands.found import AGAIN, Found, switched
 
 # What llama-bench shall test: tokens, and the words that say so.
 _Tests: TypeAlias = dict[Meaning, tuple[int, str]]

@@ -6,9 +6,9 @@ import re
 from collections.abc import Sequence
 
 from core.language import mark, tr
-from core.plan.choice import Engine
+from core.plan.choice import MOST_TOKENS, Engine
 from core.plan.commands import vllm
-from core.plan.commands.found import MOST_TOKENS, Found, pairs
+from core.plan.commands.found import Found, pairs
 from core.plan.engines import RULES
 
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)([kKmMgG]?)")

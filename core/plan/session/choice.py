@@ -7,6 +7,7 @@ from enum import StrEnum
 from math import inf
 
 from core.language import mark
+from core.plan.choice import MOST_TOKENS
 from core.provenance import Rank, Source
 
 
@@ -20,7 +21,6 @@ class Change(StrEnum):
     OWN = "from a token"  # `SessionChoice.change_at`
 
 
-MOST_TOKENS = 2**24
 # What a session can be, by the fields of its choice: the ends of every control, and of what is
 # believed of a file that keeps a choice.
 LIMITS: dict[str, tuple[float, float]] = {

@@ -7,7 +7,8 @@ from dataclasses import asdict, fields
 from math import inf
 from typing import Any
 
-from core.plan.session.choice import LIMITS, MOST_TOKENS, Change, SessionChoice
+from core.plan.choice import MOST_TOKENS
+from core.plan.session.choice import LIMITS, Change, SessionChoice
 
 _ANY = (0.0, float(MOST_TOKENS))  # of what has no limits of its own: tokens
 _FOR_EVER = -1  # as keep_alive is written for Ollama: JSON has no infinity

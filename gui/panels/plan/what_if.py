@@ -18,7 +18,7 @@ from core.language import tr, trc
 from core.model.cache_size import FP8
 from core.model.model import Model
 from core.plan import layer_count
-from core.plan.choice import CACHE_TYPES, MOST_SLOTS, Engine, FlashAttention
+from core.plan.choice import CACHE_TYPES, MOST_SLOTS, MOST_TOKENS, Engine, FlashAttention
 from core.plan.engines import RULES
 from core.plan.plan import Plan
 from gui.document import Document
@@ -37,7 +37,6 @@ from gui.widgets.wrap import Wrap
 
 _FIRST_CONTEXT = 512
 _CONTEXT_STEP = 256  # llama.cpp pads the context to a multiple of it
-_LAST_CONTEXT = 2**24
 _UNTRAINED = 131_072  # the end of the slider where the file does not say the trained length
 _NARROWEST_BOX = 22  # characters
 # Which control a problem of the plan is about, by its code; any other is about the cache.
@@ -197,7 +196,7 @@ class WhatIfSection(QWidget):
     def _show_model(self, model: Model) -> None:
         trained = model.shape.context_length
         self.context.set_range(
-            doubling_stops(_FIRST_CONTEXT, trained or _UNTRAINED), 1, _LAST_CONTEXT
+            doubling_stops(_FIRST_CONTEXT, trained or _UNTRAINED), 1, MOST_TOKENS
         )
         self._offer((as_it_is(model),))
         # Sizing every recipe takes longer than a frame: the model is painted first. A timer of

@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
 )
 
 from core.language import mark, tr, trc
-from core.plan.choice import Engine
+from core.plan.choice import MOST_TOKENS, Engine
 from core.plan.session import PRESETS, Change, SessionChoice
-from core.plan.session.choice import LIMITS, MOST_TOKENS, SEEN
+from core.plan.session.choice import LIMITS, SEEN
 from core.provenance import RANK_WORDS, Number, Rank, origin_words
 from gui.panels.session.token_field import TokenField
 from gui.widgets.decimal_box import DecimalBox
